@@ -1,0 +1,27 @@
+"""What a chapter needs beside mathematics: charts, explorers, questions, exercises, numbers in the prose.
+
+    from flatcube.classroom import check, figure, glue, predict, quick
+
+Names load their module on first use, so that a chapter without charts does not wait for the chart library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOME = {
+    "figure": "charts",
+    "glue": "glue",
+    "quick": "questions",
+    "predict": "questions",
+    "check": "exercises",
+    "interactive": "widgets",
+}
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"flatcube.classroom has no {name!r}; it has {', '.join(sorted(_HOME))}.")
+    return getattr(importlib.import_module(f"flatcube.classroom.{_HOME[name]}"), name)

