@@ -1,7 +1,7 @@
 """Charts: one theme, and one object that shows well in every home.
 
-`figure(chart, alt=…)` wraps an Altair chart. JupyterLab draws its Vega-Lite form natively and offline, GitHub and paper show its
-SVG picture, and the press turns it into the site's own chart element. Nothing random and no address is stored.
+`figure(chart, alt=…)` wraps an Altair chart. JupyterLab draws its Vega-Lite form natively and offline, GitHub and
+paper show its SVG picture, and the press turns it into the site's own chart element. Nothing random is stored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CONFIG = {
     "font": "system-ui, sans-serif",
     "range": {"category": SERIES},
     "title": {"color": _INK, "subtitleColor": _INK, "anchor": "start", "fontSize": 15, "fontWeight": 600},
-    "axis": {"labelColor": _INK, "titleColor": _INK, "gridColor": "#8884", "domainColor": "#8888", "tickColor": "#8888"},
+    "axis": {"labelColor": _INK, "titleColor": _INK, "gridColor": "#8884", "domainColor": "#8888"},
     "legend": {"labelColor": _INK, "titleColor": _INK},
     "header": {"labelColor": _INK, "titleColor": _INK},
 }

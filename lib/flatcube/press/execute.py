@@ -115,7 +115,7 @@ def _pool() -> Iterator[ProcessPoolExecutor]:
         yield pool
     except KeyboardInterrupt:
         pool.shutdown(wait=True, cancel_futures=True)
-        print("\nInterrupted. The chapters that were done are kept; the same command goes on from here.", file=sys.stderr)
+        print("\nInterrupted. Finished chapters are kept; the same command goes on from here.", file=sys.stderr)
         raise SystemExit(130) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -155,8 +155,13 @@ def _papermill(root: Path, chapter: Path, copy: Path, parameters: dict[str, Any]
     os.environ |= {"FLATCUBE_PRESS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     try:
         papermill.execute_notebook(
-            str(chapter), str(copy), parameters=parameters or None, cwd=str(chapter.parent), progress_bar=False,
-            kernel_name="python3", extra_arguments=[f"--IPKernelApp.exec_lines={hook}", "--IPKernelApp.log_level=ERROR"],
+            str(chapter),
+            str(copy),
+            parameters=parameters or None,
+            cwd=str(chapter.parent),
+            progress_bar=False,
+            kernel_name="python3",
+            extra_arguments=[f"--IPKernelApp.exec_lines={hook}", "--IPKernelApp.log_level=ERROR"],
         )
     except papermill.PapermillExecutionError as failure:
         return f"cell {failure.cell_index + 1}: {failure.ename}: {failure.evalue}"

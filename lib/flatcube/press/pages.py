@@ -1,13 +1,14 @@
 """From executed notebooks to the sources of the site: outputs become the page's own elements.
 
-A notebook stores a chart as a Vega-Lite specification and an explorer as a small JSON state, which JupyterLab and GitHub
-show in their own ways. Here both become plain HTML elements that the site's loader brings to life without a kernel.
+A notebook stores a chart as a Vega-Lite specification and an explorer as a small JSON state, which JupyterLab and
+GitHub show in their own ways. Here both become HTML elements that the site's loader brings to life without a kernel.
 """
 
 from __future__ import annotations
 
 import html
 import json
+import platform
 import shutil
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ def element(data: dict[str, Any]) -> dict[str, Any]:
         payload = data[ELEMENT]
         name = html.escape(str(payload.get("name", payload.get("id", ""))))
         fallback = f'<div class="fc-fallback">{data.get("text/html", "")}</div>'
-        return {"text/html": f'<div class="fc-{payload["element"]}" data-name="{name}">{_script(payload)}{fallback}</div>'}
+        kind = f'class="fc-{payload["element"]}"'
+        return {"text/html": f'<div {kind} data-name="{name}">{_script(payload)}{fallback}</div>'}
     return data
 
 
@@ -78,7 +80,7 @@ def log(root: Path) -> dict[str, Any]:
         seconds[chapter.stem] = known["seconds"] if known else None
     lines = (root / "requirements.lock").read_text(encoding="utf-8").splitlines()
     versions = dict(line.split("==") for line in lines if "==" in line and not line.startswith("#"))
-    return {"seconds": seconds, "versions": versions}
+    return {"seconds": seconds, "python": platform.python_version(), "versions": versions}
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from flatcube.press import pages
 
-__all__ = ["build", "assets", "fetch_frontend", "pack", "serve"]
+__all__ = ["build", "assets", "outside_addresses", "fetch_frontend", "pack", "serve"]
 
 HERE = Path(__file__).parent
 CLASSROOM = HERE.parent / "classroom"
@@ -80,17 +80,39 @@ def _jupyter_book(root: Path, sources: Path, *, everything: bool) -> None:
         shutil.rmtree(root / "_build" / ".doctrees", ignore_errors=True)
         raise SystemExit("The site was not built (whole log: _build/site.log):\n" + "\n".join(tail))
     _front_door(root / "_build" / "html")
+    outside = outside_addresses(root / "_build" / "html")
+    if outside:
+        raise SystemExit("The site would ask for addresses outside itself:\n" + "\n".join(outside))
 
 
 def _front_door(site: Path) -> None:
     """`index.html` leads to the front page; unlike the generated one it names its language and has a title."""
-    target = "chapters/index.html"
+    title, target = "Flat Minima on the Boolean Cube", "chapters/index.html"
     (site / "index.html").write_text(
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Flat Minima on the Boolean Cube</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta http-equiv="refresh" content="0; url={target}"></head>'
-        f'<body><main><h1>Flat Minima on the Boolean Cube</h1><p><a href="{target}">Open the book</a></p></main></body></html>\n',
+        f'<body><main><h1>{title}</h1><p><a href="{target}">Open the book</a></p></main></body></html>\n',
         encoding="utf-8",
     )
+
+
+# What a page fetches by itself: sources of any element, linked resources, and addresses in style sheets. A link that a
+# reader may click is not fetched.
+_FETCHED = re.compile(
+    r"""<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|data)\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+    r"""|<link\b(?![^>]*\brel=["']?(?:canonical|license|author))[^>]*?\bhref\s*=\s*["']?((?:https?:)?//[^"'\s>]+)"""
+    r"""|(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""",
+    re.IGNORECASE,
+)
+
+
+def outside_addresses(site: Path) -> list[str]:
+    """Every address outside the site that one of its pages or style sheets would fetch, as "page: address"."""
+    found = []
+    for path in sorted([*site.rglob("*.html"), *site.rglob("*.css")]):
+        for match in _FETCHED.finditer(path.read_text(encoding="utf-8", errors="replace")):
+            found.append(f"{path.relative_to(site)}: {next(filter(None, match.groups()))}")
+    return found
 
 
 def assets(root: Path, target: Path) -> None:
