@@ -1,0 +1,358 @@
+"""The Boolean cube: its points, its subsets, and functions on it as tables.
+
+One convention holds in the whole library. A point is a vector of signs x ∈ {±1}^n; its bits are
+b ∈ {0,1}^n with x_i = (−1)^{b_i}. A function is a *table* of length 2^n: entry k is its value at the
+point with b_i = bit i−1 of k. A subset S of {1, …, n} is the *mask* with the same bits. In a Boolean
+table −1 means true and +1 means false, so that the parity χ_S(x) = ∏_{i∈S} x_i is the XOR of the bits in S.
+
+Boolean tables are int32 (products such as ``f @ g`` then count exactly), real ones float64. An array of
+Python booleans is a truth table: True stands for −1.
+"""
+
+import math
+import operator
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+
+import numpy as np
+
+from flatcube.formula import Node, parse, variables
+
+__all__ = [
+    "Components",
+    "points",
+    "index",
+    "to_bits",
+    "to_signs",
+    "subset",
+    "mask",
+    "weights",
+    "table",
+    "formula",
+    "subset_parity",
+    "parity",
+    "first",
+    "mean",
+    "majority",
+    "threshold",
+    "conjunction",
+    "disjunction",
+    "address",
+    "tribes",
+    "even",
+    "even_sum",
+    "random_boolean",
+    "random_components",
+    "random_sparse",
+    "check_table",
+    "check_signs",
+    "check_size",
+]
+
+Components = Sequence[tuple[Iterable[int], float]]  # [(subset, weight λ), …]
+
+_CHUNK = 16  # a callable sees at most 2^16 points at a time
+
+
+def points(n: int) -> np.ndarray:
+    """All points of the cube in table order, as signs: (2^n, n) int8.
+
+    >>> points(2).tolist()
+    [[1, 1], [-1, 1], [1, -1], [-1, -1]]
+    """
+    check_size(n, itemsize=max(2 * n, 1))
+    return _points(0, 2**n, n)
+
+
+def index(signs: np.ndarray) -> np.ndarray:
+    """The table index of each point: (…, n) signs → (…) integers, the inverse of ``points``."""
+    bits = to_bits(signs)
+    if bits.shape[-1] > 62:
+        raise ValueError(f"signs: an index has at most 62 bits, got points with n = {bits.shape[-1]}")
+    return bits.astype(np.int64) @ (1 << np.arange(bits.shape[-1]))
+
+
+def to_bits(signs: np.ndarray) -> np.ndarray:
+    """b = (1 − x)/2: signs ±1 of any shape → bits 0/1 (int8)."""
+    return (check_signs(signs) < 0).astype(np.int8)
+
+
+def to_signs(bits: np.ndarray) -> np.ndarray:
+    """x = 1 − 2b: bits 0/1 (or truth values) of any shape → signs ±1 (int8)."""
+    bits = np.asarray(bits)
+    if (bits == -1).any():
+        raise ValueError("bits: expected 0 and 1, got −1; these are already signs")
+    if not ((bits == 0) | (bits == 1)).all():
+        raise ValueError(f"bits: expected 0 and 1, got {_example(bits, (0, 1))}")
+    return (1 - 2 * bits).astype(np.int8) if bits.dtype != bool else np.where(bits, np.int8(-1), np.int8(1))
+
+
+def subset(mask: int) -> tuple[int, ...]:
+    """The subset of {1, 2, …} with the given mask, in increasing order.
+
+    >>> subset(0b101)
+    (1, 3)
+    """
+    mask = operator.index(mask)
+    if mask < 0:
+        raise ValueError(f"mask: expected an integer ≥ 0, got {mask}")
+    return tuple(i + 1 for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def mask(subset: Iterable[int], n: int | None = None) -> int:
+    """The mask of a subset of {1, …, n}; without ``n`` any positive numbers are allowed.
+
+    >>> bin(mask({1, 3}))
+    '0b101'
+    """
+    numbers = [operator.index(i) for i in subset]
+    for i in numbers:
+        if i < 1 or (n is not None and i > n):
+            raise ValueError(f"subset: expected numbers from 1 to {n or 'n'}, got {i}")
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"subset: expected distinct numbers, got {tuple(numbers)}")
+    return sum(1 << (i - 1) for i in numbers)
+
+
+def weights(n: int) -> np.ndarray:
+    """The number of ones of each index, (2^n,) uint8: Hamming weight of a point, size |S| of a subset."""
+    check_size(n, itemsize=9)
+    return np.bitwise_count(np.arange(2**n))
+
+
+def table(f: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
+    """The table of a callable that maps signs (batch, n) to values (batch,).
+
+    >>> table(lambda x: x[:, 0] * x[:, 1], 2).tolist()
+    [1, -1, -1, 1]
+    """
+    check_size(n, itemsize=8)
+    step = 1 << min(n, _CHUNK)
+    values = []
+    for start in range(0, 2**n, step):
+        batch = np.asarray(f(_points(start, start + step, n)))
+        if batch.shape != (step,):
+            raise ValueError(
+                f"f: expected {step} values for points of shape ({step}, {n}), got shape {batch.shape}; "
+                "x1 of all points is x[:, 0]"
+            )
+        values.append(batch)
+    return check_table(np.concatenate(values), name="f")
+
+
+def formula(text: str, n: int | None = None) -> np.ndarray:
+    """The ±1 table of a Boolean formula in x1, x2, …; without ``n``, the largest number that occurs.
+
+    Operators by strength: ``~`` (not), ``&`` (and), ``^`` (xor), ``|`` (or), or the words; constants 0 and 1;
+    ``maj(…, …)``. The grammar stands in ``flatcube.formula``.
+
+    >>> formula("x1 & (x2 ^ ~x3)").tolist()
+    [1, -1, 1, 1, 1, 1, 1, -1]
+    """
+    tree = parse(text)
+    largest = max(variables(tree), default=0)
+    n = largest if n is None else n
+    check_size(n, itemsize=16)
+    if largest > n:
+        raise ValueError(f"formula: uses x{largest}, but n = {n}")
+    return _boolean(_truth(tree, np.arange(2**n)))
+
+
+def subset_parity(subset: Iterable[int], n: int) -> np.ndarray:
+    """χ_S(x) = ∏_{i∈S} x_i, the XOR of the bits in S."""
+    check_size(n, itemsize=16)
+    return _boolean(np.bitwise_count(np.arange(2**n) & mask(subset, n)) & 1)
+
+
+def parity(n: int) -> np.ndarray:
+    """PARITY: ∏ x_i, true if the number of ones is odd."""
+    return _boolean(weights(_positive(n)) & 1)
+
+
+def first(n: int) -> np.ndarray:
+    """FIRST: x_1."""
+    return subset_parity({1}, _positive(n))
+
+
+def mean(n: int) -> np.ndarray:
+    """MEAN: (1/n) Σ x_i, a real function."""
+    return 1 - 2 * weights(_positive(n)) / n
+
+
+def majority(n: int) -> np.ndarray:
+    """MAJORITY: true if more than half of the bits are one; a tie is false (+1).
+
+    HR counts a one as +1; that changes the sign of the function, not its sensitivity.
+    """
+    return threshold(_positive(n), n // 2 + 1)
+
+
+def threshold(n: int, k: int) -> np.ndarray:
+    """True if at least ``k`` of the n bits are one (0 ≤ k ≤ n + 1: from always true to always false)."""
+    if not 0 <= operator.index(k) <= n + 1:
+        raise ValueError(f"k: expected an integer from 0 to n + 1 = {n + 1}, got {k}")
+    return _boolean(weights(n) >= k)
+
+
+def conjunction(n: int) -> np.ndarray:
+    """AND: true if all bits are one."""
+    return threshold(_positive(n), n)
+
+
+def disjunction(n: int) -> np.ndarray:
+    """OR: true if some bit is one."""
+    return threshold(_positive(n), 1)
+
+
+def address(k: int) -> np.ndarray:
+    """The address function on n = k + 2^k variables: x_1 … x_k select one of the others.
+
+    The bits of x_1 … x_k, lowest first, are the number a; the value is x_{k+1+a}.
+    """
+    _positive(k, "k")
+    n = k + 2 ** min(k, 63)  # an absurd k is refused below without computing 2^k
+    check_size(n, itemsize=24)
+    indices = np.arange(2**n)
+    return _boolean(indices >> (k + (indices & (2**k - 1))) & 1)
+
+
+def tribes(width: int, count: int) -> np.ndarray:
+    """True if some tribe is unanimous: OR over ``count`` tribes of the AND of ``width`` consecutive bits."""
+    _positive(width, "width")
+    n = width * _positive(count, "count")
+    check_size(n, itemsize=24)
+    indices, tribe = np.arange(2**n), 2**width - 1
+    unanimous = (indices >> (width * t) & tribe == tribe for t in range(count))
+    return _boolean(reduce(np.logical_or, unanimous))
+
+
+def even(subset: Iterable[int], n: int) -> np.ndarray:
+    """even_S = (1 + χ_S)/2 with values {0, 1}: one where the bits in S have an even sum (SP Eq. 1)."""
+    return (1 + subset_parity(subset, n)) // 2
+
+
+def even_sum(components: Components, n: int) -> np.ndarray:
+    """The table of f = Σ_i λ_i even_{S_i} for components [(S_i, λ_i), …] (SP Eq. 1)."""
+    total = np.zeros(2 ** check_size(n, itemsize=32))
+    for members, weight in components:
+        total += weight * even(members, n)
+    return check_table(total, name="components")
+
+
+def random_boolean(n: int, *, rng: np.random.Generator | int) -> np.ndarray:
+    """A ±1 table with independent fair entries."""
+    check_size(n, itemsize=8)
+    return _boolean(np.random.default_rng(rng).integers(0, 2, size=2**n, dtype=np.int8))
+
+
+def random_components(
+    n: int, degree: int, components: int, *, rng: np.random.Generator | int
+) -> list[tuple[tuple[int, ...], float]]:
+    """Distinct random subsets of size ``degree`` with weights |N(0,1)| scaled to ‖λ‖ = 2 (SP Sec. 2.1).
+
+    Var f = ‖λ‖²/4 (the mean is Λ/2 = Σλ/2), so f = Σ λ_i even_{S_i} has unit variance. It is not centred.
+    """
+    rng = np.random.default_rng(rng)
+    if not 1 <= operator.index(degree) <= n:
+        raise ValueError(f"degree: expected an integer from 1 to n = {n}, got {degree}")
+    if not 1 <= operator.index(components) <= math.comb(n, degree):
+        raise ValueError(
+            f"components: expected an integer from 1 to {math.comb(n, degree)}, the number of subsets of "
+            f"size {degree}, got {components}"
+        )
+    chosen: dict[tuple[int, ...], None] = {}  # a set that remembers the order of drawing
+    while len(chosen) < components:
+        chosen[tuple(sorted(1 + i for i in rng.choice(n, degree, replace=False).tolist()))] = None
+    scale = np.abs(rng.standard_normal(components))
+    return list(zip(chosen, (2 * scale / np.linalg.norm(scale)).tolist(), strict=True))
+
+
+def random_sparse(n: int, degree: int, components: int, *, rng: np.random.Generator | int) -> np.ndarray:
+    """The table of a random sparse function, ``even_sum(random_components(…), n)``."""
+    check_size(n, itemsize=32)
+    return even_sum(random_components(n, degree, components, rng=rng), n)
+
+
+def check_table(table: np.ndarray, *, axis: int = -1, name: str = "table") -> np.ndarray:
+    """``table`` as an array of finite real numbers whose ``axis`` has length 2^n; booleans become ±1."""
+    table = np.asarray(table)
+    if table.dtype.kind not in "biuf" or table.dtype.itemsize > 8:
+        raise TypeError(f"{name}: expected real numbers of at most 64 bits, got dtype {table.dtype}")
+    if table.ndim == 0 or not -table.ndim <= axis < table.ndim:
+        raise ValueError(f"{name}: expected an array with an axis {axis}, got shape {table.shape}")
+    length = table.shape[axis]
+    if length == 0 or length & (length - 1):
+        raise ValueError(f"{name}: expected a length that is a power of two, got {length}")
+    if table.dtype == bool:
+        return _boolean(table)
+    # the extrema carry every NaN and infinity, and need no table of their own
+    if table.dtype.kind == "f" and table.size and not np.isfinite([table.min(), table.max()]).all():
+        raise ValueError(f"{name}: expected finite numbers, got {table[~np.isfinite(table)][0]}")
+    return table
+
+
+def check_signs(signs: np.ndarray, *, name: str = "signs") -> np.ndarray:
+    """``signs`` as an array of ±1 of any shape; an array of bits is refused by name."""
+    signs = np.asarray(signs)
+    if signs.dtype == bool or (signs == 0).any():
+        raise ValueError(f"{name}: expected −1 and +1, got bits; convert them with cube.to_signs")
+    if not ((signs == 1) | (signs == -1)).all():
+        raise ValueError(f"{name}: expected −1 and +1, got {_example(signs, (-1, 1))}")
+    return signs
+
+
+def check_size(n: int, *, itemsize: int) -> int:
+    """``n`` if 2^n entries of ``itemsize`` bytes fit in this machine's memory."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise TypeError(f"n: expected an integer, got {type(n).__name__}")
+    if n < 0:
+        raise ValueError(f"n: expected an integer ≥ 0, got {n}")
+    memory = _memory()
+    if n > 62 or itemsize << int(n) > memory:
+        size = f"{itemsize << int(n):,}" if n <= 62 else f"{itemsize} × 2^{n}"
+        raise ValueError(f"n: a table for n = {n} takes {size} bytes, but this machine has {memory:,}")
+    return int(n)
+
+
+def _memory() -> int:
+    """Bytes of physical memory; 16 GiB where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 34
+
+
+def _points(start: int, stop: int, n: int) -> np.ndarray:
+    bits = np.arange(start, stop)[:, None] >> np.arange(n) & 1
+    return (1 - 2 * bits).astype(np.int8)
+
+
+def _boolean(truth: np.ndarray) -> np.ndarray:
+    """The ±1 table of truth values (booleans or 0/1)."""
+    return np.where(truth, np.int32(-1), np.int32(1))
+
+
+def _truth(tree: Node, indices: np.ndarray) -> np.ndarray:
+    """The truth values (2^n,) of a parsed formula."""
+    if tree.kind == "variable":
+        return indices >> (tree.number - 1) & 1 == 1
+    if tree.kind == "constant":
+        return np.full(indices.shape, tree.number == 1)
+    parts = [_truth(part, indices) for part in tree.parts]
+    if tree.kind == "not":
+        return ~parts[0]
+    if tree.kind == "maj":
+        return 2 * np.sum(parts, axis=0) > len(parts)
+    return reduce({"or": np.logical_or, "xor": np.logical_xor, "and": np.logical_and}[tree.kind], parts)
+
+
+def _positive(n: int, name: str = "n") -> int:
+    if operator.index(n) < 1:
+        raise ValueError(f"{name}: expected an integer ≥ 1, got {n}")
+    return n
+
+
+def _example(array: np.ndarray, allowed: tuple[int, int]) -> object:
+    """The first entry that is none of the allowed values, for a message."""
+    return array[~np.isin(array, allowed)].flat[0]
