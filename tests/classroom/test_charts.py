@@ -1,0 +1,74 @@
+"""A figure has a title, words for readers who cannot see it, and the same form on every run."""
+
+import altair as alt
+import nbformat
+import pandas as pd
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from flatcube.classroom import charts, figure
+
+WORDS = "Three bars that grow from left to right."
+
+
+def chart(title: str | None = "Bars grow") -> alt.Chart:
+    """A small bar chart."""
+    data = pd.DataFrame({"x": [1, 2, 3], "y": [1 / 3, 2 / 3, 1.0]})
+    made = alt.Chart(data).mark_bar().encode(x="x:O", y="y:Q")
+    return made.properties(title=title) if title else made
+
+
+def bundle() -> dict:
+    return figure(chart(), alt=WORDS)._repr_mimebundle_()
+
+
+def test_a_figure_has_a_form_for_every_home():
+    forms = bundle()
+    assert set(forms) == {charts.MIME, "image/svg+xml", "text/plain"}
+    assert forms["image/svg+xml"].startswith("<svg")
+    assert forms["text/plain"] == forms[charts.MIME]["description"] == WORDS
+
+
+def test_a_figure_is_the_same_every_time():
+    assert bundle() == bundle()
+
+
+def test_numbers_are_rounded_so_that_every_machine_agrees():
+    (rows,) = bundle()[charts.MIME]["datasets"].values()
+    assert [row["y"] for row in rows] == [0.33333, 0.66667, 1.0]
+
+
+def test_a_figure_fills_its_column_and_has_no_background():
+    specification = bundle()[charts.MIME]
+    assert specification["width"] == "container"
+    assert specification["config"]["background"] == "transparent"
+
+
+def test_a_notebook_that_holds_a_figure_is_valid():
+    cell = new_code_cell("", outputs=[new_output("display_data", data=bundle())])
+    nbformat.validate(new_notebook(cells=[cell]))
+
+
+@pytest.mark.parametrize("words", ["", "A chart.", None])
+def test_a_figure_without_words_is_refused(words):
+    with pytest.raises(ValueError, match="alt="):
+        figure(chart(), alt=words)
+
+
+def test_a_figure_without_a_title_is_refused():
+    with pytest.raises(ValueError, match="title"):
+        figure(chart(title=None), alt=WORDS)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of WCAG 2 of a colour "#rrggbb"."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("colour", charts.SERIES)
+@pytest.mark.parametrize("paper", ["#ffffff", "#14181d"])
+def test_series_stand_out_on_light_and_dark(colour: str, paper: str):
+    light, dark = sorted([luminance(colour), luminance(paper)], reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 3

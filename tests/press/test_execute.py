@@ -1,0 +1,134 @@
+"""The press runs a chapter again when, and only when, something it depends on changed."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from flatcube.press import execute, notebook
+
+IMPORT = "import sys; sys.path.insert(0, '../lib')\n"
+
+
+def write_chapter(root: Path, name: str, code: str) -> Path:
+    """A chapter with a parameters cell, a line of prose and one code cell."""
+    cells = [
+        new_code_cell("SEED = 1\nSIZE = 2", metadata={"tags": ["parameters"]}),
+        new_markdown_cell("Prose."),
+        new_code_cell(code),
+    ]
+    path = root / "chapters" / name
+    path.parent.mkdir(exist_ok=True)
+    notebook.write(notebook.clean(new_notebook(cells=cells)), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small book: one chapter on module a, one on b (loaded by name at run time), one on a data file."""
+    root = tmp_path_factory.mktemp("book")
+    for folder in ("lib/toy", "data"):
+        (root / folder).mkdir(parents=True)
+    (root / "lib/toy/__init__.py").touch()
+    (root / "lib/toy/a.py").write_text("VALUE = 1\n")
+    (root / "lib/toy/b.py").write_text("VALUE = 2\n")
+    (root / "data/numbers.csv").write_text("3\n")
+    (root / "requirements.lock").write_text("numpy==2\n")
+    write_chapter(root, "01-a.ipynb", IMPORT + "from toy import a\nprint(a.VALUE * SIZE)")
+    write_chapter(root, "02-b.ipynb", IMPORT + "import importlib\nprint(importlib.import_module('toy.b').VALUE)")
+    write_chapter(root, "03-data.ipynb", "print(open('../data/numbers.csv').read())")
+    return root
+
+
+def ran(root: Path, parameters: dict | None = None) -> list[str]:
+    """Run the press in a process of its own, as the command line does; the chapters it executed."""
+    script = (
+        "import json, sys; from pathlib import Path; from flatcube.press import execute\n"
+        "if __name__ == '__main__':\n"
+        "    done = execute.run(Path(sys.argv[1]), parameters=json.loads(sys.argv[2]))\n"
+        "    print(json.dumps([o.chapter.stem for o in done if o.executed]))\n"
+    )
+    runner = root / "runner.py"
+    runner.write_text(script)
+    call = [sys.executable, str(runner), str(root), json.dumps(parameters or {})]
+    return json.loads(subprocess.run(call, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+
+
+def output(root: Path, name: str) -> str:
+    """The text that the last cell of the executed copy printed."""
+    return execute.executed_copy(root, root / "chapters" / name).cells[-1].outputs[0].text
+
+
+def test_only_what_changed_runs_again(book: Path):
+    assert ran(book) == ["01-a", "02-b", "03-data"]
+    assert ran(book) == []
+
+    (book / "lib/toy/a.py").write_text("VALUE = 10\n")
+    assert ran(book) == ["01-a"]
+    assert output(book, "01-a.ipynb") == "20\n"
+
+    (book / "lib/toy/b.py").write_text("VALUE = 20\n")
+    assert ran(book) == ["02-b"]
+
+    (book / "data/numbers.csv").write_text("30\n")
+    assert ran(book) == ["03-data"]
+
+    write_chapter(book, "03-data.ipynb", "print(open('../data/numbers.csv').read() + 'new')")
+    assert ran(book) == ["03-data"]
+
+    (book / "lib/toy/__init__.py").write_text("# a line that both chapters read\n")
+    assert ran(book) == ["01-a", "02-b"]
+
+
+def test_parameters_and_versions_count(book: Path):
+    ran(book)
+    assert ran(book, {"SIZE": 5}) == ["01-a", "02-b", "03-data"]
+    assert output(book, "01-a.ipynb") == "50\n"
+    assert ran(book, {"SIZE": 5}) == []
+    (book / "requirements.lock").write_text("numpy==3\n")
+    assert ran(book, {"SIZE": 5}) == ["01-a", "02-b", "03-data"]
+
+
+def test_prose_alone_runs_nothing_but_is_shown(book: Path):
+    ran(book)
+    chapter = book / "chapters/01-a.ipynb"
+    edited = notebook.read(chapter)
+    edited.cells[1].source = "Better prose."
+    nbformat.write(edited, chapter)
+    assert ran(book) == []
+    copy = execute.executed_copy(book, chapter)
+    assert copy.cells[1].source == "Better prose."
+    assert copy.cells[2].outputs[0].text == "20\n"
+
+
+def test_a_failing_chapter_is_named_and_the_others_still_run(book: Path, tmp_path: Path):
+    root = tmp_path / "book"
+    shutil.copytree(book, root, ignore=shutil.ignore_patterns("_build"))
+    (root / "_toc.yml").touch()
+    write_chapter(root, "02-b.ipynb", "x = 1\nraise ValueError('n must be positive')")
+    call = [sys.executable, "-m", "flatcube.cli", "check", "--root", str(root)]
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "chapters/02-b.ipynb, cell 3: ValueError: n must be positive" in done.stderr
+    assert execute.is_fresh(root, root / "chapters/01-a.ipynb")
+    assert execute.is_fresh(root, root / "chapters/03-data.ipynb")
+    assert not execute.is_fresh(root, root / "chapters/02-b.ipynb")
+
+
+def test_refreshed_outputs_are_the_same_bytes_every_time(book: Path, tmp_path: Path):
+    root = tmp_path / "book"
+    shutil.copytree(book, root, ignore=shutil.ignore_patterns("_build"))
+    (root / "_toc.yml").touch()
+    texts = []
+    for _ in range(2):
+        call = [sys.executable, "-m", "flatcube.cli", "notebooks", "--root", str(root)]
+        subprocess.run(call, capture_output=True, check=True)
+        texts.append([path.read_bytes() for path in notebook.chapters(root)])
+        shutil.rmtree(root / "_build")
+    assert texts[0] == texts[1]
+    assert b"20" in texts[0][0]
