@@ -1,0 +1,58 @@
+"""Finding a Chromium for the browser tests, or installing one where that is allowed.
+
+    python -m tests.browser.chromium      prints its path, or says what to install
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+__all__ = ["FLAGS", "find", "ensure"]
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+# Headless in a container, and silent: without these flags the browser itself looks for its maker's servers.
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+
+
+def find() -> str | None:
+    """The path of a Chromium: the variable CHROMIUM, a program of the system, or the one playwright installed."""
+    named = [os.environ.get("CHROMIUM"), *(shutil.which(name) for name in NAMES), _playwright_path()]
+    return next((path for path in named if path and os.path.exists(path)), None)
+
+
+def _playwright_path() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        return play.chromium.executable_path
+
+
+def ensure() -> str:
+    """The path of a Chromium, installed first if need be; ends the program with one sentence if there is none."""
+    attempts = [["playwright", "install", "chromium"]]
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        attempts.insert(0, ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"])
+        if find() is None:
+            subprocess.run(["apt-get", "update", "-q"])
+    for attempt in attempts:
+        if find() is None:
+            module = [sys.executable, "-m"] if attempt[0] == "playwright" else []
+            subprocess.run([*module, *attempt])
+    path = find()
+    if path is None:
+        raise SystemExit(
+            "The browser tests need Chromium and none could be installed here: install your system's package "
+            "'chromium' (or Chrome), or set the variable CHROMIUM to the path of one."
+        )
+    return path
+
+
+if __name__ == "__main__":
+    print(f"Browser tests use {ensure()}")

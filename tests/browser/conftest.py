@@ -1,0 +1,97 @@
+"""A headless Chromium with the network cut, and pages of the built site opened in it."""
+
+import contextlib
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser import chromium
+
+SITE = Path(__file__).parents[2] / "_build" / "html"
+
+
+@dataclass
+class Visit:
+    """An open page and what it did: requests that left the site, files it missed, errors it reported."""
+
+    page: Page
+    outside: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A file server that does not talk."""
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests."""
+    path = chromium.find()
+    assert path, "No Chromium: 'make test' installs one or says what to install."
+    with sync_playwright() as play:
+        started = play.chromium.launch(executable_path=path, args=chromium.FLAGS)
+        yield started
+        started.close()
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The files of `folder` on a local port; gives the address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@contextlib.contextmanager
+def visiting(browser: Browser, url: str, home: str, **options) -> Iterator[Visit]:
+    """Open `url` in a fresh context; every request outside `home` is refused and noted."""
+    context = browser.new_context(**options)
+    visit = Visit(context.new_page())
+
+    def gate(route):
+        if route.request.url.startswith((home, "data:", "blob:")):
+            return route.continue_()
+        visit.outside.append(route.request.url)
+        return route.abort()
+
+    visit.page.route("**/*", gate)
+    visit.page.on("console", lambda message: visit.errors.append(message.text) if message.type == "error" else None)
+    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    visit.page.on("response", lambda got: visit.missing.append(got.url) if got.status >= 400 else None)
+    visit.page.goto(url, wait_until="load")
+    yield visit
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def open_page(browser: Browser):
+    """`open_page(name, width=…, scheme=…, from_file=…)`: a page of the site, with its elements mounted and maths set."""
+    with served(SITE) as home:
+
+        @contextlib.contextmanager
+        def opened(name, *, width=1400, height=900, scheme="light", from_file=False):
+            base = SITE.resolve().as_uri() + "/" if from_file else home
+            view = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
+            with visiting(browser, base + name, base, **view) as visit:
+                settle(visit.page)
+                yield visit
+
+        yield opened
+
+
+def settle(page: Page) -> None:
+    """Wait until the loader has mounted every element and MathJax has set every formula."""
+    page.wait_for_function("!document.querySelector('.fc-chart, .fc-explorer, .fc-question') || window.flatcube?.ready")
+    page.evaluate("Promise.all([window.flatcube?.ready, window.MathJax?.startup?.promise])")

@@ -1,0 +1,109 @@
+"""Every page as a reader meets it: offline, light and dark, wide and on a phone, with the keyboard and from a file."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "_build" / "html"
+PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.glob("chapters/*.html"))
+VIEWS = {"wide": (1400, 900, "light"), "dark": (1400, 900, "dark"), "phone": (390, 844, "light")}
+PLAN = {row["slug"]: row for row in csv.DictReader((ROOT / "data/plan.csv").open(encoding="utf-8"))}
+CHAPTERS = [name for name in PAGES if Path(name).stem in PLAN]
+
+PAGE_BYTES, OWN_BYTES = 4_500_000, 1_500_000
+
+COUNT = {
+    "charts": ".fc-chart svg",
+    "formulas": "mjx-container",
+    "explorers": ".fc-explorer[data-mounted=true]",
+    "exercises": "div.exercise, .admonition.exercise",
+    "quick": ".fc-question[data-mounted=true] fieldset[data-kind=quick]",
+    "predict": ".fc-question[data-mounted=true] fieldset[data-kind=predict]",
+}
+
+
+@pytest.fixture(scope="module", params=[(name, view) for name in PAGES for view in VIEWS], ids="-".join)
+def seen(request, open_page):
+    """A page, settled, in one of the three views."""
+    name, view = request.param
+    width, height, scheme = VIEWS[view]
+    with open_page(name, width=width, height=height, scheme=scheme) as visit:
+        yield visit
+
+
+def test_the_site_has_pages():
+    assert "chapters/index.html" in PAGES
+    assert CHAPTERS
+
+
+def test_nothing_is_asked_for_outside_or_missing(seen):
+    assert seen.outside == []
+    assert seen.missing == []
+    assert seen.errors == []
+
+
+def test_everything_is_mounted_and_nothing_failed(seen):
+    page = seen.page
+    elements = page.locator(".fc-chart, .fc-explorer, .fc-question")
+    unmounted = elements.evaluate_all("list => list.filter(e => e.dataset.mounted !== 'true').map(e => e.outerHTML.slice(0, 200))")
+    assert unmounted == []
+    assert page.locator(".output.traceback, .output.stderr").count() == 0
+
+
+def test_maths_is_typeset(seen):
+    assert seen.page.locator("mjx-merror").count() == 0
+    raw = seen.page.evaluate("[...document.querySelectorAll('main .math')].filter(e => !e.querySelector('mjx-container')).length")
+    assert raw == 0
+
+
+def test_no_page_is_wider_than_the_screen(seen):
+    assert seen.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+def test_figures_have_words(seen):
+    nameless = seen.page.locator(".fc-chart svg:not([aria-label]):not([role=presentation]), main img:not([alt])")
+    assert nameless.count() == 0
+    assert seen.page.locator(".fc-chart:not([aria-label]), .fc-chart[aria-label='']").count() == 0
+
+
+def test_axe_finds_nothing_serious(seen):
+    found = Axe().run(seen.page).response["violations"]
+    assert [f"{v['id']}: {v['nodes'][0]['html'][:160]}" for v in found if v["impact"] in ("serious", "critical")] == []
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_has_what_the_plan_asks_for(name, open_page):
+    plan = PLAN[Path(name).stem]
+    with open_page(name) as visit:
+        found = {what: visit.page.locator(selector).count() for what, selector in COUNT.items()}
+    found["figures"] = found["charts"] + found["explorers"]
+    short = {what: (number, plan[what]) for what, number in found.items() if number < int(plan[what])}
+    assert short == {}
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_is_light(name, open_page):
+    with open_page(name) as visit:
+        everything = visit.page.evaluate(
+            "performance.getEntries().reduce((sum, entry) => sum + (entry.decodedBodySize || 0), 0)"
+        )
+        own = visit.page.evaluate("[...document.querySelectorAll('.cell_output')].reduce((s, e) => s + e.innerHTML.length, 0)")
+    assert everything < PAGE_BYTES
+    assert own < OWN_BYTES
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_works_from_a_file(name, open_page):
+    with open_page(name, from_file=True) as visit:
+        assert visit.outside == []
+        assert visit.errors == []
+        assert visit.page.locator(".fc-chart:not([data-mounted=true]), .fc-explorer:not([data-mounted=true])").count() == 0
+
+
+def test_the_front_door_leads_to_the_front_page(open_page):
+    with open_page("index.html") as visit:
+        visit.page.wait_for_url("**/chapters/index.html")
+        assert visit.page.locator("h1").count() == 1
