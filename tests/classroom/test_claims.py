@@ -1,0 +1,302 @@
+"""The ledger: its tables are sound, statuses follow from evidence, and a test that cannot fail is refused."""
+
+import csv
+import json
+import shutil
+
+import pytest
+
+from flatcube.classroom import claims
+
+PASSED = {"test": "tests/test_a.py::test_a", "outcome": "passed"}
+MUTATION = {"replaces": "module.f", "sentence": "It is wrong.", "printed": False}
+
+
+# --- the tables of this book ------------------------------------------------------------------------------------------
+
+
+def test_our_tables_load_and_cover_all_papers_and_chapters():
+    table = claims.claims()
+    assert {claim.source for claim in table.values()} == set(claims.SOURCES)
+    assert {chapter for claim in table.values() for chapter in claim.chapters} == set(claims.CHAPTERS)
+    assert len(claims.errata()) == 68
+    assert claims.counts(claims.ledger())["total"] == len(table) == 268
+
+
+def test_every_status_has_words_and_every_entry_a_status():
+    assert {entry.status for entry in claims.ledger()} <= set(claims.STATUSES)
+
+
+def test_settings_that_point_to_another_claim_point_to_one_that_exists():
+    table = claims.claims()
+    pointers = [claim.settings.split(";")[0] for claim in table.values() if claim.settings.startswith("as ")]
+    assert pointers
+    assert all(pointer.removeprefix("as ").split()[0].rstrip(",") in table for pointer in pointers)
+
+
+# --- statuses ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A small data folder: one theorem, one trend, one number, one extension."""
+    rows = [
+        ["id", "source", "location", "kind", "chapters", "claim", "check", "settings"],
+        ["HR-T", "HR", "Sec. 1", "theorem", "1", "A theorem.", "Compute.", ""],
+        ["HR-E", "HR", "Fig. 1", "experiment-trend", "12", "A trend.", "Train.", ""],
+        ["HR-N", "HR", "Table 1", "experiment-number", "12", "A number.", "Train.", ""],
+        ["VA-X", "VA", "App. E", "extension", "2 15", "A question.", "Try.", ""],
+    ]
+    _write(tmp_path / "claims.csv", rows)
+    head = ["number", "source", "severity", "place", "printed", "right", "demonstration", "claims"]
+    _write(tmp_path / "errata.csv", [head, ["1", "HR", "A", "Sec. 1", "Wrong.", "Right.", "1 ≠ 2.", "HR-T HR-N"]])
+    _write(tmp_path / "measured.csv", [["id", "verdict", "statement", "results", "command"]])
+    return tmp_path
+
+
+def _write(path, rows):
+    with path.open("w", encoding="utf-8", newline="") as handle:
+        csv.writer(handle).writerows(rows)
+
+
+def _status(folder, key, **records):
+    """The status of one claim if the evidence of each claim is as given."""
+    evidence = {name.replace("_", "-"): entries for name, entries in records.items()}
+    (folder / "evidence.json").write_text(json.dumps(evidence), encoding="utf-8")
+    return {entry.claim.id: entry.status for entry in claims.ledger(folder)}[key]
+
+
+def test_without_evidence_a_claim_is_open(folder):
+    assert _status(folder, "HR-T") == "open"
+
+
+def test_a_theorem_with_a_test_that_can_fail_is_checked(folder):
+    assert _status(folder, "HR-T", HR_T=[PASSED | {"mutations": [MUTATION]}]) == "checked"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        PASSED | {"outcome": "failed", "mutations": [MUTATION]},
+        PASSED | {"outcome": "skipped", "mutations": [MUTATION]},
+        PASSED | {"mutations": []},
+    ],
+)
+def test_one_bad_test_among_good_ones_makes_a_claim_failing(folder, record):
+    good = PASSED | {"mutations": [MUTATION]}
+    assert _status(folder, "HR-T", HR_T=[good, record]) == "failing"
+
+
+def test_a_test_that_fails_on_the_printed_form_makes_an_erratum(folder):
+    record = PASSED | {"mutations": [MUTATION | {"printed": True}], "erratum": 1}
+    assert _status(folder, "HR-T", HR_T=[record]) == "erratum"
+
+
+def test_a_trend_needs_a_measured_row(folder):
+    record = PASSED | {"mutations": [MUTATION]}
+    assert _status(folder, "HR-E", HR_E=[record]) == "open"
+    row = ["HR-E", "agrees", "Slope 0.05 ± 0.01.", "data/results/length.csv", "flatcube run length"]
+    _write(folder / "measured.csv", [["id", "verdict", "statement", "results", "command"], row])
+    assert _status(folder, "HR-E") == "measured"
+
+
+def test_a_measured_row_is_no_evidence_for_a_theorem(folder):
+    row = ["HR-T", "agrees", "It seems so.", "data/results/length.csv", "flatcube run length"]
+    _write(folder / "measured.csv", [["id", "verdict", "statement", "results", "command"], row])
+    assert _status(folder, "HR-T") == "open"
+
+
+def test_an_exact_recomputation_speaks_for_a_printed_number(folder):
+    assert _status(folder, "HR-N", HR_N=[PASSED | {"mutations": [MUTATION]}]) == "checked"
+
+
+def test_counts_name_every_status_and_the_total(folder):
+    found = claims.counts(claims.ledger(folder))
+    assert found == {"checked": 0, "erratum": 0, "measured": 0, "failing": 0, "open": 4, "total": 4}
+
+
+def test_an_entry_knows_the_errata_that_touch_it(folder):
+    touched = {entry.claim.id: [erratum.number for erratum in entry.errata] for entry in claims.ledger(folder)}
+    assert touched == {"HR-T": [1], "HR-E": [], "HR-N": [1], "VA-X": []}
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (["HR-T", "HR", "S", "theorem", "1", "C.", "", ""], "row 5: the id HR-T occurs twice"),
+        (["XX-1", "XX", "S", "theorem", "1", "C.", "", ""], "source 'XX' is none of HR, SP, VA, ED"),
+        (["HR-1", "VA", "S", "theorem", "1", "C.", "", ""], "the id HR-1 must begin with VA-"),
+        (["HR-1", "HR", "S", "lemma", "1", "C.", "", ""], "kind 'lemma' is none of definition"),
+        (["HR-1", "HR", "S", "theorem", "19", "C.", "", ""], "chapters '19' must be numbers from 1 to 18"),
+        (["HR-1", "HR", "S", "theorem", "", "C.", "", ""], "chapters '' must be numbers from 1 to 18"),
+        (["HR-1", "HR", "", "theorem", "1", "C.", "", ""], "HR-1 has no statement or no location"),
+    ],
+)
+def test_a_slip_in_the_table_is_named_with_its_row(folder, row, words):
+    with (folder / "claims.csv").open("a", encoding="utf-8", newline="") as handle:
+        csv.writer(handle).writerow(row)
+    with pytest.raises(ValueError, match=r"claims\.csv, row 5") as caught:
+        claims.claims(folder)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (["3", "HR", "A", "S", "p", "r", "d", "HR-T"], "number '3', expected 2"),
+        (["2", "HR", "E", "S", "p", "r", "d", "HR-T"], "severity 'E' is none of A, B, C, D"),
+        (["2", "HR", "A", "S", "p", "r", "d", "HR-Z"], "claims 'HR-Z' must be ids of claims.csv"),
+    ],
+)
+def test_a_slip_in_the_errata_is_named_with_its_row(folder, row, words):
+    with (folder / "errata.csv").open("a", encoding="utf-8", newline="") as handle:
+        csv.writer(handle).writerow(row)
+    with pytest.raises(ValueError, match=r"errata\.csv, row 2") as caught:
+        claims.errata(folder)
+    assert words in str(caught.value)
+
+
+def test_evidence_for_an_unknown_claim_is_refused(folder):
+    with pytest.raises(ValueError, match="HR-Q is not an id of claims.csv"):
+        _status(folder, "HR-T", HR_Q=[PASSED | {"mutations": [MUTATION]}])
+
+
+# --- the marker -------------------------------------------------------------------------------------------------------
+
+HEAD = """
+import math
+import pytest
+wrong = lambda x: -1.0
+"""
+
+
+@pytest.fixture
+def book(pytester, folder):
+    """A small project with the data folder above; returns a function that runs its tests."""
+    shutil.copytree(folder, pytester.path / "data")
+    pytester.makeini("[pytest]\ntestpaths = tests\naddopts = --import-mode=importlib --strict-markers")
+
+    def run(body, *arguments, name="tests/test_a.py"):
+        path = pytester.path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(HEAD + body, encoding="utf-8")
+        return pytester.runpytest("-p", "flatcube.classroom.evidence", "-p", "no:hypothesispytest", *arguments)
+
+    run.evidence = pytester.path / "data" / "evidence.json"
+    return run
+
+
+GOOD = """
+@pytest.mark.claim("HR-T", mutant=("math.sqrt", wrong, "Roots are negative."), note="four")
+def test_root(): assert math.sqrt(4) == 2
+"""
+
+
+def test_a_test_that_passes_and_fails_on_its_mutant_is_recorded(book):
+    result = book(GOOD, "--write-evidence")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+    mutation = {"replaces": "math.sqrt", "sentence": "Roots are negative.", "printed": False}
+    record = {"test": "tests/test_a.py::test_root", "outcome": "passed", "note": "four", "erratum": None}
+    assert json.loads(book.evidence.read_text(encoding="utf-8")) == {"HR-T": [record | {"mutations": [mutation]}]}
+
+
+def test_a_test_that_survives_its_mutant_fails(book):
+    result = book(GOOD.replace("== 2", "< 3"))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*survives the mutation of math.sqrt (Roots are negative.)*"])
+
+
+def test_a_test_that_cannot_see_the_replacement_fails(book):
+    result = book("root = math.sqrt" + GOOD.replace("math.sqrt(4)", "root(4)"))
+    result.stdout.fnmatch_lines(["*survives the mutation of math.sqrt*"])
+
+
+def test_a_mutant_that_only_breaks_the_code_is_no_proof(book):
+    result = book("def wrong(x): raise TypeError('no')" + GOOD)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*stops with TypeError under the mutation of math.sqrt*"])
+
+
+def test_failing_where_an_error_was_expected_counts_as_failing(book):
+    body = GOOD.replace("assert math.sqrt(4) == 2", "pytest.raises(ValueError, math.sqrt, -1)")
+    book(body).assert_outcomes(passed=1)
+
+
+def test_the_replacement_is_undone(book):
+    result = book(GOOD + "\ndef test_after(): assert math.sqrt(9) == 3\n")
+    result.assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ('"HR-ZZ", mutant=("math.sqrt", wrong, "s")', "must name one id of claims.csv"),
+        ("", "must name one id of claims.csv"),
+        ('"HR-T", mutants=("math.sqrt", wrong, "s")', "must name one id of claims.csv"),
+        ('"HR-T"', "needs mutant="),
+        ('"HR-T", mutant=("math.sqrt", wrong)', "needs mutant="),
+        ('"HR-T", printed=("math.sqrt", wrong, "s")', "needs both printed= and erratum="),
+        ('"HR-T", printed=("math.sqrt", wrong, "s"), erratum=2', "erratum=2 is not one of HR-T"),
+        ('"HR-E", printed=("math.sqrt", wrong, "s"), erratum=1', "erratum=1 is not one of HR-E"),
+    ],
+)
+def test_a_marker_that_cannot_serve_is_an_error_at_collection(book, arguments, words):
+    result = book(f"@pytest.mark.claim({arguments})\ndef test_root(): assert math.sqrt(4) == 2\n")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert words in result.stderr.str()
+
+
+def test_the_printed_form_is_recorded_as_such(book):
+    marker = '@pytest.mark.claim("HR-T", printed=("math.sqrt", wrong, "As printed."), erratum=1)'
+    book(f"{marker}\ndef test_root(): assert math.sqrt(4) == 2\n", "--write-evidence")
+    record = json.loads(book.evidence.read_text(encoding="utf-8"))["HR-T"][0]
+    assert record["erratum"] == 1
+    assert record["mutations"][0]["printed"]
+
+
+def test_one_test_may_speak_for_two_claims(book):
+    second = '@pytest.mark.claim("HR-N", mutant=[("math.sqrt", wrong, "One."), ("math.sqrt", wrong, "Two.")])'
+    book(GOOD.replace("\ndef", f"\n{second}\ndef"), "--write-evidence").assert_outcomes(passed=1)
+    found = json.loads(book.evidence.read_text(encoding="utf-8"))
+    assert [len(found[key][0]["mutations"]) for key in ("HR-N", "HR-T")] == [2, 1]
+
+
+# --- the file of evidence ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_whole_run_fails_until_the_evidence_is_refreshed(book, workers):
+    stale = book(GOOD, *workers)
+    assert stale.ret == pytest.ExitCode.TESTS_FAILED
+    stale.stdout.fnmatch_lines(["data/evidence.json is not what this run showed: refresh it with *--write-evidence*"])
+    assert book(GOOD, "--write-evidence", *workers).ret == 0
+    assert book(GOOD, *workers).ret == 0
+    assert book(GOOD.replace("negative", "false"), *workers).ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("part", [("-k", "other"), ("tests/test_b.py",), ("tests/test_a.py::test_other",)])
+def test_a_run_of_some_tests_says_nothing_about_the_evidence(book, part, workers):
+    book("\ndef test_nothing(): pass\n", name="tests/test_b.py")
+    body = GOOD + "\ndef test_other(): assert True\n"
+    result = book(body, *part, *workers)
+    assert result.ret == 0
+    refused = book(body, "--write-evidence", *part, *workers)
+    assert refused.ret == 0
+    assert not book.evidence.exists()
+    refused.stdout.fnmatch_lines(["*evidence.json was not written*"])
+
+
+def test_the_evidence_does_not_depend_on_the_order_of_the_tests(book):
+    other = GOOD.replace("test_root", "test_again")
+    book(GOOD + other, "--write-evidence")
+    first = book.evidence.read_text(encoding="utf-8")
+    book(other + GOOD, "--write-evidence")
+    assert book.evidence.read_text(encoding="utf-8") == first
+
+
+def test_a_failing_claim_test_is_recorded_as_failing(book):
+    result = book(GOOD.replace("== 2", "== 3"), "--write-evidence")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert json.loads(book.evidence.read_text(encoding="utf-8"))["HR-T"][0]["outcome"] == "failed"
