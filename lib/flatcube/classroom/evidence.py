@@ -11,7 +11,7 @@ an assertion. For a mistake in print, `printed=(…)` is the mutant that follows
 number. The replacement reaches only code that looks the name up in its module: write `fourier.transform(…)` in the
 test, not a name imported from there.
 
-`pytest --write-evidence` writes what a whole run showed to `data/evidence.json`; any whole run without the option
+`make evidence` (`pytest --write-evidence`) writes what a whole run showed to `data/evidence.json`; any whole run without the option
 fails if the file says something else.
 """
 
@@ -26,7 +26,7 @@ import pytest
 
 from flatcube.classroom import claims
 
-COMMAND = "pytest --write-evidence"
+COMMAND = "make evidence"
 _MARKED = re.compile(r"^\s*@(pytest\.mark\.)?claim\(", re.MULTILINE)
 _UNFINISHED = {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR}
 
