@@ -1,0 +1,106 @@
+"""The cube explorer: a Boolean function on the corners of the cube, compared with one parity.
+
+State::
+
+    {"n": 3,                  dimensions, 2 … 5
+     "name": "majority",      majority, parity, first, conjunction, disjunction, or custom
+     "table": "",             for custom: 2^n characters "-" (true) and "+" (false), in table order; else ""
+     "subset": [1]}           the members of S in increasing order
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flatcube import cube, fourier
+from flatcube.classroom.explorers import Explorer
+
+__all__ = ["CubeExplorer"]
+
+CAST = ("majority", "parity", "first", "conjunction", "disjunction", "custom")
+
+
+class CubeExplorer(Explorer):
+    """f on the corners of the cube next to χ_S, and their correlation f̂(S) = E f(x) χ_S(x)."""
+
+    name = "cube"
+    label = "The cube explorer, a function on the corners of a cube compared with a parity"
+    default_state = {"n": 3, "name": "majority", "table": "", "subset": [1]}
+
+    @classmethod
+    def clean(cls, state: dict[str, Any]) -> dict[str, Any]:
+        n, name, table = state["n"], state["name"], state["table"]
+        if isinstance(n, bool) or n not in range(2, 6):
+            raise ValueError(f"n: expected an integer from 2 to 5, got {n!r}")
+        if name not in CAST:
+            raise ValueError(f"name: expected one of {', '.join(CAST)}, got {name!r}")
+        custom = name == "custom"
+        if custom and (not isinstance(table, str) or len(table) != 2**n or set(table) - {"+", "-"}):
+            raise ValueError(f"table: expected {2**n} signs + and -, got {table!r}")
+        members = cube.subset(cube.mask(state["subset"], int(n)))
+        return {"n": int(n), "name": name, "table": table if custom else "", "subset": list(members)}
+
+    @property
+    def table(self) -> np.ndarray:
+        """The table (2^n,) of the function on the page; assigning one makes it the reader's own function."""
+        return self._table(self.state)
+
+    @table.setter
+    def table(self, table: np.ndarray) -> None:
+        table = cube.check_signs(cube.check_table(table))
+        signs = "".join("-" if value < 0 else "+" for value in table)
+        n = len(signs).bit_length() - 1
+        subset = [i for i in self.state["subset"] if i <= n]
+        self.state = {"n": n, "name": "custom", "table": signs, "subset": subset}
+
+    @classmethod
+    def displayed(cls, state: Mapping[str, Any]) -> dict[str, float | str]:
+        state = cls.complete(state)
+        n, table = state["n"], cls._table(state)
+        parity = cube.subset_parity(state["subset"], n)
+        agree = int((table == parity).sum())
+        coefficients = fourier.transform(table.astype(float))
+        chosen = {f"in:{i}": float(i in state["subset"]) for i in range(1, n + 1)}
+        return {
+            "n": float(n),
+            "correlation": float(coefficients[cube.mask(state["subset"])]),
+            "agree": float(agree),
+            "differ": float(2**n - agree),
+            "corners": float(2**n),
+            **chosen,
+            **{f"f:{k}": float(value) for k, value in enumerate(table)},
+            **{f"c:{S}": float(value) for S, value in enumerate(coefficients)},
+        }
+
+    @classmethod
+    def picture(cls, state: Mapping[str, Any]) -> str:
+        """The corners on their levels, from 0 … 0 below to 1 … 1 above, joined by the edges."""
+        n, table = state["n"], cls._table(state)
+        weights = cube.weights(n).astype(int)
+        places = []
+        for k in range(2**n):
+            level = np.flatnonzero(weights == weights[k])
+            share = (np.flatnonzero(level == k)[0] + 1) / (len(level) + 1)
+            places.append((round(400 * share), round(240 - 200 * weights[k] / n)))
+        edges = "".join(
+            f'<path d="M{places[k][0]} {places[k][1]}L{places[k | 1 << i][0]} {places[k | 1 << i][1]}"/>'
+            for k in range(2**n)
+            for i in range(n)
+            if not k >> i & 1
+        )
+        corners = "".join(
+            f'<circle cx="{x}" cy="{y}" r="9" fill="var(--fc-{sign}, {colour})"/>'
+            for (x, y), value in zip(places, table, strict=True)
+            for sign, colour in [("minus", "#2a62a6") if value < 0 else ("plus", "#d9822b")]
+        )
+        return (
+            f'<svg viewBox="0 0 400 260" width="400" role="img" aria-label="{cls.label}">'
+            f'<g stroke="var(--fc-line, #999)" fill="none">{edges}</g>{corners}</svg>'
+        )
+
+    @staticmethod
+    def _table(state: Mapping[str, Any]) -> np.ndarray:
+        if state["name"] == "custom":
+            return np.array([-1 if sign == "-" else 1 for sign in state["table"]], dtype=np.int32)
+        return getattr(cube, state["name"])(state["n"])
