@@ -1,33 +1,30 @@
-"""The book's own pages: its frame and styles, the front page's tables, and repairs of the HTML that Sphinx writes.
+"""The book's own pages, as a Sphinx extension: frame, styles, scripts, and repairs of the HTML that others write.
 
-A Sphinx extension. The theme's frame, styles, scripts and icon fonts (2.4 MB a page) are not loaded: `theme/` replaces them.
+The theme's frame, styles, scripts and icon fonts (2.4 MB a page) are not loaded: the folder `theme` replaces them.
 """
 
 from __future__ import annotations
 
-import csv
-import html
-import json
 import posixpath
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup, NavigableString, Tag
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
-__all__ = ["setup", "plan", "ledger", "polish"]
+from flatcube.press import front
+
+__all__ = ["setup", "dress", "contents", "polish"]
 
 THEME = Path(__file__).parent / "theme"
-NUMERALS = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII")
 
 # Files of the theme and of extensions that flatcube.css and site.js replace.
 UNUSED = re.compile(
     r"styles/|scripts/|basic\.css|pygments\.css|togglebutton|copybutton|clipboard|mystnb|thebe|proof\.css|exercise\.css"
 )
+MATHS = re.compile(r'class="[^"]*\b(math|amsmath|tex2jax_process|mathjax_process|output_area)\b')
 UNUSED_INLINE = re.compile(r"THEBE_JS_URL|toggle|DOCUMENTATION_OPTIONS\.(pagename|search_as_you_type)")
 
 
@@ -37,25 +34,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("flatcube/elements.css", priority=801)
     app.add_js_file("flatcube/site.js", priority=800, defer="defer")
     app.add_js_file("flatcube/loader.js", priority=801, defer="defer")
-    app.add_directive("book-parts", BookParts)
-    app.add_directive("ledger-counts", LedgerCounts)
+    for name, directive in front.DIRECTIVES.items():
+        app.add_directive(name, directive)
     app.connect("config-inited", lambda app, config: config.templates_path.insert(0, str(THEME / "templates")))
     app.connect("html-page-context", dress, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def data_folder(source: Path) -> Path:
-    """The `data` folder beside the pages, else the repository's."""
-    near = source / "data"
-    return near if (near / "plan.csv").exists() else Path(__file__).resolve().parents[3] / "data"
-
-
-def plan(folder: Path) -> list[dict[str, str]]:
-    """The rows of `plan.csv`, each with the `numeral` of its part."""
-    with open(folder / "plan.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    parts = list(dict.fromkeys(row["part"] for row in rows))
-    return [row | {"numeral": NUMERALS[1 + parts.index(row["part"])]} for row in rows]
 
 
 def dress(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.Node | None) -> None:
@@ -63,27 +46,46 @@ def dress(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any]
     body = context.get("body") or ""
     context["css_files"] = [file for file in context["css_files"] if _needed(file, body)]
     context["script_files"] = [file for file in context["script_files"] if _needed(file, body)]
-    rows = plan(data_folder(Path(app.srcdir)))
-    context["chapter"] = next((row for row in rows if row["slug"] == posixpath.basename(pagename)), None)
-    source = context.get("sourcename") or ""
-    context["notebook"] = source if source.endswith(".ipynb") else ""
+    context["chapter"] = next((row for row in front.plan() if row["slug"] == posixpath.basename(pagename)), None)
+    tree = context["toctree"](maxdepth=1, collapse=True, includehidden=True, titles_only=True) or ""
+    context["contents"] = contents(tree, context.get("toc") or "")
     if body:
         context["body"] = polish(body)
 
 
 def _needed(file: Any, body: str) -> bool:
-    name = getattr(file, "filename", None) or ""
+    """Whether a page with this body uses a file (or an inline script) that some extension offers to all pages."""
+    name, inline = str(file.filename or ""), str(file.attributes.get("body", ""))
+    if "mathjax" in name or "window.MathJax" in inline:
+        return bool(MATHS.search(body))
     if name.endswith(("sphinx-design.min.css", "design-tabs.js")):
         return "sd-" in body
-    if not name:
-        return not UNUSED_INLINE.search(str(file.attributes.get("body", "")))
-    return not UNUSED.search(str(name))
+    return not (UNUSED.search(name) or UNUSED_INLINE.search(inline))
+
+
+def contents(tree: str, sections: str) -> str:
+    """The list of chapters, with the sections of the present page below its line, numbers in a column of their own."""
+    soup = BeautifulSoup(tree, "html.parser")
+    here = soup.select_one("li.current")
+    inner = BeautifulSoup(sections, "html.parser").select_one("ul > li > ul")
+    if here and inner:
+        for deeper in inner.select("ul"):
+            deeper.decompose()
+        here.append(inner)
+    for link in soup.find_all("a"):
+        found = re.match(r"([\d.]+?)\.?\s+", link.get_text())
+        if found and isinstance(link.contents[0], NavigableString):
+            number = soup.new_tag("span", attrs={"class": "section-number"})
+            number.string = found[1] + " "
+            link.contents[0].replace_with(link.contents[0].lstrip("0123456789. "))
+            link.insert(0, number)
+    return str(soup)
 
 
 def polish(body: str) -> str:
     """Repair what extensions write: folds that are real `details`, named tables, no repeated ids, no kernel scripts."""
     soup = BeautifulSoup(body, "html.parser")
-    for repair in (_drop_scripts, _number_titles, _plain_sections, _fold, _summaries, _notes, _tables):
+    for repair in (_drop_scripts, _numbers, _plain_sections, _proofs, _fold, _summaries, _notes, _tables):
         repair(soup)
     return soup.decode(formatter="minimal")
 
@@ -94,9 +96,9 @@ def _drop_scripts(soup: BeautifulSoup) -> None:
             script.decompose()
 
 
-def _number_titles(soup: BeautifulSoup) -> None:
-    """In the chapter's title the number stands alone, without its full stop."""
-    for number in soup.select("h1 > .section-number"):
+def _numbers(soup: BeautifulSoup) -> None:
+    """The number of a chapter or section stands alone, without its full stop."""
+    for number in soup.select(".section-number"):
         number.string = number.get_text().strip().rstrip(".") + " "
 
 
@@ -105,6 +107,20 @@ def _plain_sections(soup: BeautifulSoup) -> None:
     for section in soup.select(".admonition > section"):
         section.name = "div"
         section.attrs = {"class": "fc-body"}
+
+
+def _proofs(soup: BeautifulSoup) -> None:
+    """A proof says "Proof." in its first sentence, and all have one id: give it a title and take the id away."""
+    for box in soup.select("div.proof.admonition#proof"):
+        del box["id"]
+        first = box.find("p")
+        words = first.contents[0] if first and first.contents else None
+        if isinstance(words, NavigableString) and words.startswith("Proof. "):
+            words.replace_with(words.removeprefix("Proof. "))
+        title = soup.new_tag("p", attrs={"class": "admonition-title"})
+        title.string = "Proof"
+        box.insert(0, title)
+        box["class"] = [*box["class"], "fc-proof"]
 
 
 def _fold(soup: BeautifulSoup) -> None:
@@ -124,6 +140,8 @@ def _summaries(soup: BeautifulSoup) -> None:
         summary.attrs.pop("aria-label", None)  # its visible words are its name
         for words in summary.find_all("p"):
             words.name = "span"
+            text = re.sub(r"code cell (source|content)", "the code", words.get_text())
+            words.string = text.replace("code cell", "the")
 
 
 def _notes(soup: BeautifulSoup) -> None:
@@ -152,49 +170,3 @@ def _tables(soup: BeautifulSoup) -> None:
             box["class"] = ["fc-table"]
         else:
             table.wrap(soup.new_tag("div", attrs={"class": "fc-table"}))
-
-
-class BookParts(SphinxDirective):
-    """The four parts with their chapters, from `data/plan.csv`; a chapter that is not in the book yet has no link."""
-
-    def run(self) -> list[nodes.Node]:
-        self.env.note_reread()  # the list depends on which pages exist
-        rows = plan(data_folder(Path(self.env.srcdir)))
-        parts: dict[tuple[str, str], list[str]] = {}
-        for row in rows:
-            parts.setdefault((row["numeral"], row["part"]), []).append(self._chapter(row))
-        text = "".join(
-            f'<section class="fc-part"><h3><span>Part {numeral}</span> {html.escape(title)}</h3><ol>{"".join(items)}</ol></section>'
-            for (numeral, title), items in parts.items()
-        )
-        return [nodes.raw("", f'<div class="fc-parts">{text}</div>', format="html")]
-
-    def _chapter(self, row: dict[str, str]) -> str:
-        name = posixpath.join(posixpath.dirname(self.env.docname), row["slug"])
-        title, blurb = html.escape(row["title"]), html.escape(row["blurb"])
-        if name in self.env.found_docs:
-            address = self.env.app.builder.get_relative_uri(self.env.docname, name)
-            title, state = f'<a href="{html.escape(address)}">{title}</a>', "fc-ready"
-        else:
-            title, state = f'{title} <small>in preparation</small>', "fc-planned"
-        return f'<li class="{state}" value="{row["number"]}"><b>{title}</b> <span>{blurb}</span></li>'
-
-
-def ledger(folder: Path) -> dict[str, int]:
-    """Counts of the claims by verdict: `claims` in all, `checked`, `corrected` (errata), `open`."""
-    with open(folder / "claims.csv", encoding="utf-8", newline="") as file:
-        ids = [row["id"] for row in csv.DictReader(file)]
-    evidence = folder / "evidence.json"
-    known = json.loads(evidence.read_text(encoding="utf-8")) if evidence.exists() else {}
-    verdicts = Counter(known[name]["verdict"] for name in ids if name in known)
-    return {"claims": len(ids), **verdicts, "open": len(ids) - sum(verdicts.values()) + verdicts["open"]}
-
-
-class LedgerCounts(SphinxDirective):
-    """How many claims of the literature the book lists, and what became of them so far."""
-
-    def run(self) -> list[nodes.Node]:
-        self.env.note_reread()  # the counts follow data/evidence.json
-        counts = ledger(data_folder(Path(self.env.srcdir)))
-        rows = "".join(f"<div><dt>{html.escape(word)}</dt><dd>{count}</dd></div>" for word, count in counts.items())
-        return [nodes.raw("", f'<dl class="fc-ledger">{rows}</dl>', format="html")]
