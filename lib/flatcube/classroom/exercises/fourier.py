@@ -1,0 +1,295 @@
+"""The exercises of chapter 1. Each solution is followed by the mistakes that its check recognises."""
+
+import numpy as np
+
+from flatcube import cube
+from flatcube.classroom.exercises import exercise
+
+Subset = tuple[int, ...]
+
+
+def _tables(rng: np.random.Generator, *sizes: int) -> list[np.ndarray]:
+    """Random real tables for n in `sizes`, with two decimals so that a sentence can show them."""
+    return [rng.normal(size=2**n).round(2) + 0.0 for n in sizes]
+
+
+@exercise(
+    "1.1",
+    "If, then, else",
+    minutes=5,
+    difficulty=1,
+    hints=(
+        "(1 − x₁)/2 is 1 where x₁ is true and 0 where it is false. Which variable should it multiply?",
+        "Add to it a second product that is x₃ where x₁ is false. Multiply out: each product of variables is a subset.",
+    ),
+    why="Choosing is multiplying: one bit that selects between two others needs degree 2. Attention selects, too.",
+)
+def selector() -> dict[Subset, float]:
+    """a dictionary from subsets to coefficients, such as {(): 0.25, (1, 3): -1.0}"""
+    return {(2,): 1 / 2, (3,): 1 / 2, (1, 2): -1 / 2, (1, 3): 1 / 2}
+
+
+selector.mistake(
+    "Your polynomial gives x₂ where x₁ is false and x₃ where it is true: you read +1 as true.",
+    lambda: {(2,): 1 / 2, (3,): 1 / 2, (1, 2): 1 / 2, (1, 3): -1 / 2},
+)
+selector.mistake(
+    "Your numbers are sums over all points. A coefficient is a mean: divide by the number of points.",
+    lambda: {(2,): 4, (3,): 4, (1, 2): -4, (1, 3): 4},
+)
+selector.mistake(
+    "Your polynomial is right for bits 0 and 1. Here the variables, and the value, are signs.",
+    lambda: {(3,): 1, (1, 2): 1, (1, 3): -1},
+)
+selector.mistake(
+    "Your polynomial is the mean of x₂ and x₃ at every point: it never looks at x₁.",
+    lambda: {(2,): 1 / 2, (3,): 1 / 2},
+)
+
+
+def _tables_and_masks(rng: np.random.Generator) -> list[tuple]:
+    """Subsets of one element, of several and of all: in the first and last case some mistakes do no harm."""
+    return [(t, int(rng.choice(masks))) for t, masks in zip(
+        _tables(rng, 2, 3, 3, 4), [(1, 2), (3, 5, 6), (3, 5, 6), (7, 11, 13, 14, 15)], strict=True)]
+
+
+@exercise(
+    "1.2",
+    "One coefficient",
+    minutes=8,
+    difficulty=1,
+    hints=(
+        "At table index k, the parity over the subset depends only on the bits that k and the mask share.",
+        "`(k & mask).bit_count()` counts the ones of point k inside the subset; an odd count means χ = −1.",
+    ),
+    why="A coefficient is a correlation, so examples are enough to estimate it: the low-degree algorithm does no more.",
+    instances=_tables_and_masks,
+)
+def coefficient(table: np.ndarray, mask: int) -> float:
+    """The mean of f(x) χ_S(x) over all points, for the subset S with this mask."""
+    signs = [(-1) ** (k & mask).bit_count() for k in range(len(table))]
+    return np.mean(table * signs)
+
+
+def _mean_with(table: np.ndarray, true: np.ndarray) -> float:
+    return np.mean(np.where(true, -table, table))
+
+
+coefficient.mistake(
+    "You add up f(x) χ_S(x) over the points but do not divide by their number.",
+    lambda table, mask: len(table) * coefficient.solution(table, mask),
+)
+coefficient.mistake(
+    "You return the mean of f whatever the mask is: the parity χ_S is missing.",
+    lambda table, mask: np.mean(table),
+)
+coefficient.mistake(
+    "Your sign is −1 as soon as any bit of the subset is one: that is OR. Parity asks for an odd number.",
+    lambda table, mask: _mean_with(table, np.arange(len(table)) & mask > 0),
+)
+coefficient.mistake(
+    "Your sign is −1 only where all bits of the subset are one: that is AND. Parity asks for an odd number.",
+    lambda table, mask: _mean_with(table, np.arange(len(table)) & mask == mask),
+)
+coefficient.mistake(
+    "Your parity runs over all bits of the point; keep only those in the subset.",
+    lambda table, mask: coefficient.solution(table, len(table) - 1),
+)
+
+
+@exercise(
+    "1.3",
+    "Butterflies",
+    minutes=12,
+    difficulty=2,
+    hints=(
+        "The new first half is the sum of the two old halves; what must the new second half be?",
+        "`np.stack([…, …], axis=1).ravel()` puts two halves back in order; divide by the length once, after the loop.",
+    ),
+    why="You have written the fast transform: n passes over the table instead of 2ⁿ, and no matrix in memory.",
+    instances=lambda rng: [(table,) for table in _tables(rng, 1, 2, 3, 6)],
+)
+def fast_transform(table: np.ndarray) -> np.ndarray:
+    """All coefficients in n passes over the table; no matrix is built."""
+    values = np.array(table, dtype=float)
+    for bit in range(len(values).bit_length() - 1):
+        pairs = values.reshape(-1, 2, 2**bit)  # the two halves differ in this bit only
+        a, b = pairs[:, 0], pairs[:, 1]
+        # your turn
+        values = np.stack([a + b, a - b], axis=1).ravel()
+    return values / len(values)
+
+
+def _passes(table: np.ndarray, second=np.subtract, *, passes: int | None = None) -> np.ndarray:
+    """Butterflies without the division; `second(a, b)` is the new second half."""
+    values = np.array(table, dtype=float)
+    for bit in range(len(values).bit_length() - 1)[:passes]:
+        a, b = np.moveaxis(values.reshape(-1, 2, 2**bit), 1, 0)
+        values = np.stack([a + b, second(a, b)], axis=1).ravel()
+    return values
+
+
+fast_transform.mistake(
+    "Every value is 2ⁿ times too large: the sums are right, the division by the length is missing.",
+    lambda table: _passes(table),
+)
+fast_transform.mistake(
+    "The difference has the wrong sign: χ is +1 on the first half (bit 0) and −1 on the second.",
+    lambda table: _passes(table, lambda a, b: b - a) / len(table),
+)
+fast_transform.mistake(
+    "The second half is computed after the first was overwritten: `a` and `b` are views of `pairs`, not copies.",
+    lambda table: _passes(table, lambda a, b: a) / len(table),
+)
+fast_transform.mistake(
+    "You divide by √(2ⁿ). That makes the matrix orthogonal, but a coefficient is a mean.",
+    lambda table: _passes(table) / np.sqrt(len(table)),
+)
+fast_transform.mistake(
+    "Only the first pass is made: is `return` inside the loop?",
+    lambda table: _passes(table, passes=1) / len(table),
+)
+
+
+@exercise(
+    "1.4",
+    "Sensitivity by flipping",
+    minutes=10,
+    difficulty=2,
+    hints=(
+        "Flipping bit i of every point at once is one indexing: `k ^ (1 << i)` is the index with that bit flipped.",
+        "At each point, half the jump squared is what one bit adds. Sum over the bits, then average over the points.",
+    ),
+    why="No transform was used, so comparing this number with the spectral formula is a real test of the theorem.",
+    instances=lambda rng: [(cube.random_boolean(4, rng=rng),), *((table,) for table in _tables(rng, 2, 3, 5))],
+)
+def average_sensitivity(table: np.ndarray) -> float:
+    """The mean of s(f, x) over all points x, straight from the definition, for any real table."""
+    k = np.arange(len(table))
+    n = len(table).bit_length() - 1
+    # your turn
+    return sum(np.mean((table - table[k ^ (1 << i)]) ** 2) / 4 for i in range(n))
+
+
+def _jumps(table: np.ndarray) -> np.ndarray:
+    """|f(x) − f(x with bit i flipped)| for every bit and point, (n, 2^n)."""
+    k = np.arange(len(table))
+    return np.array([np.abs(table - table[k ^ (1 << i)]) for i in range(len(table).bit_length() - 1)])
+
+
+average_sensitivity.mistake(
+    "Exactly four times too large: a flip from −1 to +1 is a jump of 2, and should count as 1.",
+    lambda table: np.sum(np.mean(_jumps(table) ** 2, axis=1)),
+)
+average_sensitivity.mistake(
+    "You average over the bits, too. Sensitivity adds up over the bits and averages over the points.",
+    lambda table: np.mean(_jumps(table) ** 2) / 4,
+)
+average_sensitivity.mistake(
+    "You return the largest sensitivity of all points; their mean is asked for.",
+    lambda table: np.max(np.sum(_jumps(table) ** 2, axis=0)) / 4,
+)
+average_sensitivity.mistake(
+    "You count how often f changes. For values ±1 that is the same, but a real f can change a little or a lot.",
+    lambda table: np.sum(np.mean(_jumps(table) > 0, axis=1)),
+)
+average_sensitivity.mistake(
+    "You add half of each jump without squaring it. For values ±1 that is the same, for real ones it is not.",
+    lambda table: np.sum(np.mean(_jumps(table), axis=1)) / 2,
+)
+
+
+def _restrictions(rng: np.random.Generator) -> list[tuple]:
+    return [(t, int(rng.integers(1, len(t).bit_length())), s) for t in _tables(rng, 2, 3, 4) for s in (1, -1)]
+
+
+@exercise(
+    "1.5",
+    "Fix one variable",
+    minutes=10,
+    difficulty=2,
+    hints=(
+        "Once x_i is a number, the terms for S and for S ∪ {i} have the same variables left: they merge.",
+        "`coefficients.reshape(-1, 2, 2 ** (i - 1))` has the terms without i in `[:, 0]` and those with i in `[:, 1]`.",
+    ),
+    why="Fixing a variable merges pairs of terms, so the degree never rises; PARITY stays the PARITY of what is left.",
+    instances=_restrictions,
+)
+def restrict(coefficients: np.ndarray, i: int, sign: int) -> np.ndarray:
+    """The 2^(n−1) coefficients that remain when x_i, 1 ≤ i ≤ n, is fixed to `sign`."""
+    halves = coefficients.reshape(-1, 2, 2 ** (i - 1))
+    return (halves[:, 0] + sign * halves[:, 1]).ravel()
+
+
+def _halves(coefficients: np.ndarray, i: int) -> np.ndarray:
+    """The coefficients without variable i and those with it, (2, 2^(n−1))."""
+    return np.moveaxis(coefficients.reshape(-1, 2, 2 ** (i - 1)), 1, 0).reshape(2, -1)
+
+
+restrict.mistake(
+    "Half the right size: fixing x_i puts a number in its place, it does not average over x_i.",
+    lambda coefficients, i, sign: restrict.solution(coefficients, i, sign) / 2,
+)
+restrict.mistake(
+    "You add the two halves whatever the sign is; the terms that contain x_i carry it.",
+    lambda coefficients, i, sign: _halves(coefficients, i).sum(axis=0),
+)
+restrict.mistake(
+    "You drop the terms that contain x_i. That averages over x_i; when it is fixed they stay, with its sign.",
+    lambda coefficients, i, sign: _halves(coefficients, i)[0],
+)
+restrict.mistake(
+    "You select half of the entries. That restricts a table of values; these are coefficients.",
+    lambda coefficients, i, sign: _halves(coefficients, i)[int(sign < 0)],
+)
+
+
+def _components(rng: np.random.Generator) -> list[tuple]:
+    """Three functions in SP's basis; the last has a constant component, which needs its own thought."""
+    drawn = [cube.random_components(5, degree, 3, rng=rng) for degree in (1, 2, 3)]
+    plain = [{subset: round(weight, 2) for subset, weight in pairs} for pairs in drawn]
+    return [(plain[0],), (plain[1],), ({(): float(rng.integers(1, 9)), **plain[2]},)]
+
+
+@exercise(
+    "1.6",
+    "Between two bases",
+    minutes=8,
+    difficulty=2,
+    hints=(
+        "Substitute even_S = (1 + χ_S)/2 into the sum. Where does the 1 go, and where does χ_S?",
+        "Each component shares its weight between its own subset and the constant; what if its subset is empty?",
+    ),
+    why="One function, w components in one basis and w + 1 coefficients in the other: say which sparsity you mean.",
+    instances=_components,
+)
+def to_parities(components: dict[tuple, float]) -> dict[tuple, float]:
+    """From {S: λ_S} with f = Σ λ_S even_S to {S: c_S} with f = Σ c_S χ_S."""
+    spectrum = {(): 0.0}
+    # your turn
+    for subset, weight in components.items():
+        spectrum[()] += weight / 2
+        spectrum[subset] = spectrum.get(subset, 0) + weight / 2
+    return spectrum
+
+
+def _half(components: dict[Subset, float]) -> dict[Subset, float]:
+    return {subset: weight / 2 for subset, weight in components.items()}
+
+
+to_parities.mistake(
+    "The constant is missing: even_S is never negative, so its mean is not zero.",
+    lambda components: _half(components),
+)
+to_parities.mistake(
+    "You keep each weight whole, but even_S moves by 1 where χ_S moves by 2.",
+    lambda components: {**components, (): sum(components.values()) / 2},
+)
+to_parities.mistake(
+    "Right unless ∅ is a component: even_∅ is 1 everywhere, so all of its weight is constant, not a part of it.",
+    lambda components: {**_half(components), (): sum(components.values()) / 2},
+)
+to_parities.mistake(
+    "The weight of ∅ is lost: the constant has to collect it as well.",
+    lambda components: {**_half(components), (): (sum(components.values()) - components.get((), 0)) / 2},
+)

@@ -1,0 +1,230 @@
+"""Every exercise: its solution passes, its stub is unanswered, typical mistakes get the sentence that fits them."""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from flatcube.classroom import exercises
+from flatcube.classroom.exercises import check, find, identifiers, solution, stub
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+EVERY = pytest.mark.parametrize("id", identifiers())
+MISTAKES = [pytest.param(id, k, id=f"{id}-{k}") for id in identifiers() for k in range(len(find(id).mistakes))]
+
+
+@pytest.fixture(autouse=True)
+def no_tries_before():
+    exercises._wrong.clear()
+    exercises._calls.clear()
+
+
+def given(task: exercises.Exercise, function):
+    """What the reader hands in: the function, or for a value what it returns."""
+    return function() if task.is_value else function
+
+
+def defined(text: str, name: str):
+    """The object `name` after running a cell with `text`, and what the check in it said."""
+    said = []
+    scope = {"np": np, "check": lambda *arguments: said.append(check(*arguments))}
+    exec(text, scope)
+    return scope[name], said
+
+
+@EVERY
+def test_the_solution_passes_on_many_instances(id: str):
+    task = find(id)
+    for _ in range(20):
+        assert check(id, given(task, task.solution)).status == "right"
+    assert str(check(id, given(task, task.solution))) == f"Right. {task.why}"
+
+
+@EVERY
+def test_the_folded_solution_runs_and_passes(id: str):
+    answer, _ = defined(solution(id).code, find(id).name)
+    assert check(id, answer).status == "right"
+
+
+@EVERY
+def test_the_stub_is_not_answered(id: str):
+    _, said = defined(stub(id), find(id).name)
+    assert [feedback.status for feedback in said] == ["open"]
+    assert str(said[0]).startswith("Not answered yet.")
+
+
+@EVERY
+def test_the_stub_does_not_contain_the_solution(id: str):
+    code = [line.strip() for line in solution(id).code.splitlines()]
+    assert code[-1] not in stub(id)
+    assert stub(id).count("...") == 1
+
+
+@EVERY
+def test_there_are_enough_distinct_diagnoses_and_two_hints(id: str):
+    task = find(id)
+    assert len({diagnosis for diagnosis, _ in task.mistakes}) == len(task.mistakes) >= 3
+    assert len(set(task.hints)) == 2
+    assert 1 <= task.difficulty <= 3
+
+
+@pytest.mark.parametrize(("id", "k"), MISTAKES)
+def test_a_typical_mistake_gets_its_own_sentence(id: str, k: int):
+    task = find(id)
+    diagnosis, mistake = task.mistakes[k]
+    for _ in range(20):
+        feedback = check(id, given(task, mistake))
+        assert (feedback.status, feedback.text) == ("wrong", diagnosis)
+
+
+@EVERY
+def test_hints_come_in_two_levels_and_start_again_after_success(id: str):
+    task = find(id)
+    wrong = given(task, task.mistakes[0][1])
+    assert [check(id, wrong).hint for _ in range(3)] == [task.hints[0], task.hints[1], task.hints[1]]
+    check(id, given(task, task.solution))
+    assert check(id, wrong).hint == task.hints[0]
+
+
+@EVERY
+def test_no_feedback_contains_the_answer(id: str):
+    task = find(id)
+    secret = re.sub(r"^return |^\w+ = ", "", solution(id).code.splitlines()[-1].strip())
+    wrong = [given(task, mistake) for _, mistake in task.mistakes]
+    texts = [str(check(id, answer)) for answer in [*wrong, *wrong, lambda *arguments: 12345, 12345]]
+    if task.is_value:
+        texts += [str(check(id, {}))]
+    for text in texts:
+        assert secret not in text and str(solution(id).code) not in text
+
+
+def test_the_numbers_of_the_right_answer_are_not_given_away(monkeypatch: pytest.MonkeyPatch):
+    table = np.array([0.11, 0.22, 0.43, 0.84])
+    task = find("1.2")
+    monkeypatch.setattr(task, "instances", lambda rng: [(table, 3)])
+    said = str(check("1.2", lambda table, mask: 7.5))
+    assert "7.5" in said
+    assert f"{task.solution(table, 3):.2g}" not in said
+
+
+@EVERY
+def test_an_answer_of_the_wrong_type_gets_a_sentence(id: str):
+    task = find(id)
+    values = ["text", 3, [1, 2], np.zeros(3), object(), {1: 2}]
+    for odd in [*values, lambda *_: "text", lambda *_: {}, lambda *_: [[1], [2, 3]], lambda *_: 1j]:
+        feedback = check(id, odd)
+        assert feedback.status == "wrong", odd
+        assert feedback.text.endswith((".", "?")) and "\n" not in feedback.text
+    if not task.is_value:
+        assert "without calling it" in check(id, 3).text
+
+
+@EVERY
+def test_nothing_and_an_ellipsis_are_not_answers(id: str):
+    for nothing in [None, ..., {(): ...}]:
+        assert check(id, nothing).status == "open"
+
+
+def test_an_error_in_the_answer_is_one_sentence_with_its_line():
+    def broken(table, mask):
+        return table[10**6]
+
+    feedback = check("1.2", broken)
+    assert feedback.status == "wrong"
+    assert "`coefficient` stopped with IndexError in line" in feedback.text
+    assert "`return table[10**6]`" in feedback.text and "Traceback" not in feedback.text
+
+
+def test_an_answer_that_leaves_python_is_caught():
+    assert "SystemExit" in check("1.2", lambda table, mask: exit()).text
+
+
+def test_a_forgotten_return_is_named():
+    def forgetful(table, mask):
+        np.mean(table)
+
+    assert "does it end with `return`?" in check("1.2", forgetful).text
+
+
+def test_an_answer_that_spoils_its_arguments_hurts_only_itself():
+    def spoiler(table, mask):
+        table[:] = 0
+        return 0.0
+
+    assert check("1.2", spoiler).status == "wrong"
+
+
+def test_an_unknown_mistake_is_told_what_it_gave():
+    feedback = check("1.3", lambda table: np.asarray(table) + 1)
+    assert "0 of 4 fresh trials are right; for table = [" in feedback.text
+    assert "you give" in feedback.text
+    assert "shape (1,) where (2,) should come" in check("1.3", lambda table: [0]).text
+
+
+def test_an_answer_that_is_sometimes_right_hears_how_often():
+    right = find("1.3").solution
+    assert "1 of 4 fresh trials" in check("1.3", lambda table: right(table) + (len(table) > 2)).text
+
+
+@pytest.mark.parametrize("spectrum", [
+    {(2,): Fraction(1, 2), (3,): 0.5, (2, 1): -0.5, (1, 3): 0.5},
+    {frozenset({2}): 0.5, (3,): 0.5, (1, 2): -0.5, (1, 3): 0.5, (): 0},
+])
+def test_other_ways_to_write_a_spectrum_are_right(spectrum: dict):
+    assert check("1.1", spectrum).status == "right"
+
+
+@pytest.mark.parametrize("id", ["1.99", "77.1", "", "one", 3])
+def test_an_unknown_id_gets_one_sentence_with_the_ids(id):
+    feedback = check(id, 0)
+    assert feedback.status == "unknown"
+    assert feedback.text == f"There is no exercise {id!r}; there are {', '.join(identifiers())}."
+
+
+def test_instances_are_fresh_for_readers_and_repeated_by_the_press(monkeypatch: pytest.MonkeyPatch):
+    def said() -> list[str]:
+        exercises._calls.clear()
+        return [check("1.3", lambda table: np.asarray(table) + 1).text for _ in range(2)]
+
+    monkeypatch.delenv("FLATCUBE_PRESS", raising=False)
+    assert said() != said()
+    monkeypatch.setenv("FLATCUBE_PRESS", "1")
+    first = said()
+    assert first == said() and first[0] != first[1]
+
+
+def test_feedback_has_a_page_form_and_a_plain_form():
+    forms = check("1.2", lambda table, mask: "<b>")._repr_mimebundle_()
+    assert set(forms) == {"text/html", "text/plain"}
+    assert 'data-status="wrong"' in forms["text/html"] and 'role="status"' in forms["text/html"]
+    assert "<strong>Not yet.</strong>" in forms["text/html"] and "<em>Hint:</em>" in forms["text/html"]
+    assert forms["text/plain"].startswith("Not yet.")
+
+
+def test_solutions_are_folded():
+    forms = solution("1.3")._repr_mimebundle_()
+    assert forms["text/html"].startswith('<details class="fc-solution"><summary>Solution of 1.3</summary>')
+    assert forms["text/html"].rstrip().endswith("</details>")
+
+
+# ── The chapters and the engine say the same ─────────────────────────────────────────────────────────────────────
+def notebook_of(id: str) -> nbformat.NotebookNode:
+    (path,) = CHAPTERS.glob(f"{int(id.partition('.')[0]):02d}-*.ipynb")
+    return nbformat.read(path, as_version=4)
+
+
+@EVERY
+def test_the_chapter_has_the_exercise_its_stub_and_its_solution_in_this_order(id: str):
+    sources = [cell.source for cell in notebook_of(id).cells]
+    (statement,) = [k for k, text in enumerate(sources) if f"{{exercise}} {find(id).heading}" in text]
+    (cell,) = [k for k, text in enumerate(sources) if text == stub(id)]
+    (folded,) = [k for k, text in enumerate(sources) if text == f'solution("{id}")']
+    assert statement < cell < folded
+
+
+@EVERY
+def test_the_stored_answer_is_not_answered_yet(id: str):
+    (cell,) = [cell for cell in notebook_of(id).cells if cell.source == stub(id)]
+    assert [output.data["text/plain"][:17] for output in cell.outputs] == ["Not answered yet."]
