@@ -55,8 +55,9 @@ class Folded:
         from pygments.lexers import PythonLexer
 
         code = highlight(self.code, PythonLexer(), HtmlFormatter(cssclass="highlight"))  # coloured by the site's theme
-        body = f"<summary>{html.escape(self.title)}</summary>{code}<p>{_inline(self.remark)}</p>"
-        return {"text/html": f'<details class="fc-solution">{body}</details>', "text/plain": repr(self)}
+        title = f'<summary class="admonition-title">{html.escape(self.title)}</summary>'
+        body = f'<details class="admonition solution fc-fold">{title}{code}<p>{_inline(self.remark)}</p></details>'
+        return {"text/html": body, "text/plain": repr(self)}
 
 
 def _inline(text: str) -> str:

@@ -151,51 +151,57 @@ fast_transform.mistake(
 )
 
 
+def _spectra_and_variables(rng: np.random.Generator) -> list[tuple]:
+    return [(c, int(rng.integers(1, len(c).bit_length()))) for c in _tables(rng, 2, 3, 3, 4, 5)]
+
+
 @exercise(
     "1.4",
-    "Sensitivity by flipping",
+    "The influence of one variable",
     minutes=10,
     difficulty=2,
     hints=(
-        "Flipping bit i of every point at once is one indexing: `k ^ (1 << i)` is the index with that bit flipped.",
-        "At each point, half the jump squared is what one bit adds. Sum over the bits, then average over the points.",
+        "Flipping x_i changes the sign of χ_S for some sets S and leaves the others alone. Which sets?",
+        "Variable i is bit i − 1 of a mask: `masks >> (i - 1) & 1` is 1 for the sets that contain it.",
     ),
-    why="No transform was used, so comparing this number with the spectral formula is a real test of the theorem.",
-    instances=lambda rng: [(cube.random_boolean(4, rng=rng),), *((table,) for table in _tables(rng, 2, 3, 5))],
+    why="Add the influences of all variables: every S is counted |S| times. That is the proof of HR's Eq. 17.",
+    instances=_spectra_and_variables,
 )
-def average_sensitivity(table: np.ndarray) -> float:
-    """The mean of s(f, x) over all points x, straight from the definition, for any real table."""
-    k = np.arange(len(table))
-    n = len(table).bit_length() - 1
+def influence(coefficients: np.ndarray, i: int) -> float:
+    """The mean of ((f(x) − f(x with bit i flipped)) / 2)², from the spectrum of f; 1 ≤ i ≤ n."""
+    masks = np.arange(len(coefficients))
     # your turn
-    return sum(np.mean((table - table[k ^ (1 << i)]) ** 2) / 4 for i in range(n))
+    return np.sum(coefficients[masks >> (i - 1) & 1 == 1] ** 2)
 
 
-def _jumps(table: np.ndarray) -> np.ndarray:
-    """|f(x) − f(x with bit i flipped)| for every bit and point, (n, 2^n)."""
-    k = np.arange(len(table))
-    return np.array([np.abs(table - table[k ^ (1 << i)]) for i in range(len(table).bit_length() - 1)])
+def _with(coefficients: np.ndarray, bit: int) -> np.ndarray:
+    """The coefficients of the sets that have a bit."""
+    return coefficients[np.arange(len(coefficients)) >> bit & 1 == 1]
 
 
-average_sensitivity.mistake(
-    "Exactly four times too large: a flip from −1 to +1 is a jump of 2, and should count as 1.",
-    lambda table: np.sum(np.mean(_jumps(table) ** 2, axis=1)),
+influence.mistake(
+    "You have the right sets but add their coefficients as they are: Parseval adds squares.",
+    lambda coefficients, i: np.sum(_with(coefficients, i - 1)),
 )
-average_sensitivity.mistake(
-    "You average over the bits, too. Sensitivity adds up over the bits and averages over the points.",
-    lambda table: np.mean(_jumps(table) ** 2) / 4,
+influence.mistake(
+    "You add the sets without variable i. Flipping x_i does nothing to their parities.",
+    lambda coefficients, i: np.sum(coefficients**2) - np.sum(_with(coefficients, i - 1) ** 2),
 )
-average_sensitivity.mistake(
-    "You return the largest sensitivity of all points; their mean is asked for.",
-    lambda table: np.max(np.sum(_jumps(table) ** 2, axis=0)) / 4,
+influence.mistake(
+    "You are off by one: variables count from 1, bits of a mask from 0.",
+    lambda coefficients, i: np.sum(_with(coefficients, i) ** 2),
 )
-average_sensitivity.mistake(
-    "You count how often f changes. For values ±1 that is the same, but a real f can change a little or a lot.",
-    lambda table: np.sum(np.mean(_jumps(table) > 0, axis=1)),
+influence.mistake(
+    "You add the weight at degree i. The sets that contain variable i have all sizes.",
+    lambda coefficients, i: np.sum(coefficients[cube.weights(len(coefficients).bit_length() - 1) == i] ** 2),
 )
-average_sensitivity.mistake(
-    "You add half of each jump without squaring it. For values ±1 that is the same, for real ones it is not.",
-    lambda table: np.sum(np.mean(_jumps(table), axis=1)) / 2,
+influence.mistake(
+    "You take the set {i} alone. Larger sets that contain i change sign as well.",
+    lambda coefficients, i: coefficients[1 << (i - 1)] ** 2,
+)
+influence.mistake(
+    "Four times too large: half of each jump is squared, and a parity jumps by 2.",
+    lambda coefficients, i: 4 * np.sum(_with(coefficients, i - 1) ** 2),
 )
 
 
