@@ -8,7 +8,7 @@
 
 /** @typedef {{ get(key: string): any, set(key: string, value: any): void, save_changes(): void,
  *     on(event: string, call: () => void): void, off(event: string, call: () => void): void }} Model */
-/** @typedef {{ key: string, name: string, value: number, text?: string, pressed?: boolean, look?: string }} Cell
+/** @typedef {{ key: string, name: string, value: number, text?: string, pressed?: boolean, look?: string, weight?: number }} Cell
  *     One thing to press or to read: `key` is its data-value, `name` what a screen reader says. */
 
 // ---------------------------------------------------------------------------------------------- elements
@@ -51,14 +51,16 @@ export function put(node, key, value, text = format(value)) {
 // ---------------------------------------------------------------------------------------------- controls
 
 /** @type {(options: { label: string, min: number, max: number, onInput(value: number): void }) =>
- *     { root: any, show(value: number, limits?: { min?: number, max?: number, key?: string }): void }} */
+ *     { root: any, label(text: string): void, show(value: number, limits?: { min?: number, max?: number, key?: string }): void }} */
 export function slider({ label, min, max, onInput }) {
   const id = fresh("slider");
   const input = h("input", { type: "range", id, min, max, step: 1, input: () => onInput(Number(input.value)) });
   const output = h("output", { for: id, class: "fx-number" });
-  const root = h("div", { class: "fx-control" }, h("label", { for: id }, label), input, output);
+  const title = h("label", { for: id }, label);
+  const root = h("div", { class: "fx-control" }, title, input, output);
   return {
     root,
+    label: (text) => void (title.textContent = text),
     show(value, limits = {}) {
       attributes(input, { min: limits.min ?? min, max: limits.max ?? max });
       input.value = String(value);
@@ -150,7 +152,7 @@ export function strip({ label, onPress, onPoint }) {
       width = columns;
       attributes(root, { style: columns ? `--columns: ${columns}` : null });
       cells.forEach((cell, at) => {
-        attributes(root.children[at], { "aria-pressed": cell.pressed ? "true" : "false", "aria-label": cell.name, "data-look": cell.look });
+        attributes(root.children[at], { "aria-pressed": cell.pressed ? "true" : "false", "aria-label": cell.name, "data-look": cell.look, style: cell.weight === undefined ? null : `--weight: ${100 * cell.weight}%` });
         put(root.children[at], cell.key, cell.value, cell.text ?? "");
       });
     },
@@ -187,10 +189,11 @@ export function bars({ label, onPick, onPoint }) {
       const slot = 100 / (cells.length + gap * Math.max(0, groups.length - 1));
       const longest = Math.max(0, ...cells.map((cell) => (cell.text ?? "").length));
       const steep = longest > 1 && cells.length > 8;
+      const wide = cells.length > 64 ? 1 : 0.72; // of a slot; gaps between very many bars would only blur them
       const feet = longest === 0 ? 4 : steep ? 10 + 7 * longest : 18;
       attributes(plot, { height: PLOT + feet + (groups.length ? 20 : 4), ...(!onPick && { "aria-label": `${label}: ${cells.map((cell) => cell.name).join("; ")}` }) });
       const marks = [...new Set([bottom, 0, top])];
-      axis.replaceChildren(...marks.map((value) => h("span", { style: `top: ${y(value)}px` }, format(value))));
+      axis.replaceChildren(...marks.map((value) => h("span", { style: `top: ${y(value)}px` }, format(value))), ...(groups.length ? [h("span", { style: `top: ${PLOT + feet + 10}px` }, "|S|")] : []));
       lines.replaceChildren(...marks.map((value) => svg("line", { x1: 0, x2: "100%", y1: y(value), y2: y(value), class: value === 0 && "fx-zero" })));
       if (parts.children.length !== cells.length) parts.replaceChildren(...cells.map((_, at) => build(at)));
       let x = 0, at = 0;
@@ -201,7 +204,7 @@ export function bars({ label, onPick, onPoint }) {
           const cell = cells[at], part = parts.children[at], [hit, bar, text] = part.children;
           attributes(part, { "data-value": cell.key, "data-number": cell.value, "data-look": cell.look, ...(onPick && { "aria-label": cell.name, "aria-pressed": cell.pressed ? "true" : "false" }) });
           attributes(hit, { x: `${x}%`, width: `${slot}%`, y: 2, height: PLOT + feet - 2 });
-          attributes(bar, { x: `${x + slot * 0.14}%`, width: `${slot * 0.72}%`, y: Math.min(y(0), y(cell.value)) - 0.75, height: Math.abs(y(0) - y(cell.value)) + 1.5, class: `fx-bar fx-${look(cell.value)}` });
+          attributes(bar, { x: `${x + (slot * (1 - wide)) / 2}%`, width: `${slot * wide}%`, y: Math.min(y(0), y(cell.value)) - 0.75, height: Math.abs(y(0) - y(cell.value)) + 1.5, class: `fx-bar fx-${look(cell.value)}` });
           text.textContent = cell.text ?? "";
           attributes(text, { x: `${x + slot / 2}%`, y: PLOT + 13, class: steep ? "fx-tick fx-steep" : "fx-tick" });
           if (!values) continue;

@@ -47,8 +47,8 @@
 
   // -------------------------------------------------------------------------------------------- charts
 
-  /** The chart's colours and type, read from the page. */
-  function look() {
+  /** The chart's colours and type, read from the page; where it is narrow, the legend goes on top. */
+  function look(narrow = false) {
     const style = getComputedStyle(document.documentElement);
     const read = (/** @type {string} */ name) => style.getPropertyValue(`--fc-${name}`).trim();
     const [ink, muted, line, accent, paper] = ["ink", "muted", "line", "accent", "paper"].map(read);
@@ -60,7 +60,7 @@
       font,
       view: { stroke: "transparent" },
       axis: { ...text, domainColor: line, tickColor: line, gridColor: line, gridOpacity: 0.6 },
-      legend: text,
+      legend: { ...text, ...(narrow && { orient: "top" }) },
       header: text,
       title: { color: ink, subtitleColor: muted, font, subtitleFont: font, fontSize: 14, fontWeight: 600, anchor: "start" },
       mark: { color: accent },
@@ -96,14 +96,13 @@
     el.querySelector(".fx-view")?.remove();
     old?.finalize();
     el.append(place);
-    const { view } = await /** @type {any} */ (window).vegaEmbed(place, { ...spec, config: merge(spec.config, look()) }, { renderer: "svg", actions: false, ast: false });
+    const { view } = await /** @type {any} */ (window).vegaEmbed(place, { ...spec, config: merge(spec.config, look(el.clientWidth < 500)) }, { renderer: "svg", actions: false, ast: false });
     views.set(el, view);
     if (kept) await view.setState(kept).runAsync();
-    for (const part of place.querySelectorAll("[role], [aria-roledescription], [aria-hidden]")) {
+    // the frame around the chart carries its name already; inside, one picture with the same name is enough
+    for (const part of [place, ...place.querySelectorAll("[role], [aria-roledescription], [aria-hidden]")]) {
       for (const name of ["role", "aria-roledescription", "aria-label", "aria-hidden"]) part.removeAttribute(name);
     }
-    place.removeAttribute("role");
-    place.removeAttribute("aria-roledescription");
     const picture = place.querySelector("svg");
     picture?.setAttribute("role", "img");
     picture?.setAttribute("aria-label", el.getAttribute("aria-label") ?? "chart");
@@ -150,10 +149,11 @@
     for (const fallback of el.querySelectorAll(":scope > .fc-fallback")) /** @type {HTMLElement} */ (fallback).hidden = false;
     const note = document.createElement("p");
     note.className = "fx-excuse";
-    note.textContent = `This figure could not be made interactive here: ${error?.message ?? error}. ${el.classList.contains("fc-chart") ? el.getAttribute("aria-label") ?? "" : ""}`;
+    const chart = el.classList.contains("fc-chart");
+    note.textContent = chart ? `This chart could not be drawn here. It shows: ${el.getAttribute("aria-label")}` : "This part of the page could not be made interactive here.";
     el.append(note);
     el.dataset.mounted = "false";
-    console.warn(`flatcube: ${note.textContent}`);
+    console.warn("flatcube:", error);
   }
 
   /** @type {Record<string, (el: HTMLElement, content: any) => Promise<void>>} */

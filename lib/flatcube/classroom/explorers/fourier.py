@@ -1,0 +1,195 @@
+"""The Fourier explorer: a function as table, formula or name, and its whole spectrum at once.
+
+State::
+
+    {"n": 3,                          variables, 1 … 8
+     "source": "formula",             named, formula or table: where the function comes from
+     "name": "",                      named: parity, majority, first, mean, conjunction, disjunction,
+                                      threshold, address (n = 3 or 6), tribes or random; else ""
+     "parameter": 0,                  threshold: k; tribes: their width, a divisor of n; random: the seed
+     "formula": "x1 & (x2 ^ x3)",     formula: the text; else ""
+     "table": "",                     table: 2^n characters "-" (true) and "+", or a list of 2^n numbers; else ""
+     "subset": None}                  the members of a subset S to compare f with, or None
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flatcube import cube, formula, fourier
+from flatcube.classroom.explorers import Explorer
+
+__all__ = ["FourierExplorer"]
+
+MOST = 8
+TERMS = 12
+NAMES = (
+    "parity",
+    "majority",
+    "first",
+    "mean",
+    "conjunction",
+    "disjunction",
+    "threshold",
+    "address",
+    "tribes",
+    "random",
+)
+SOURCES = ("named", "formula", "table")
+
+
+class FourierExplorer(Explorer):
+    """Table, spectrum, degree profile and polynomial of a function on up to eight variables."""
+
+    name = "fourier"
+    label = "The Fourier explorer, a function with its table, spectrum, degree profile and polynomial"
+    default_state = {
+        "n": 3,
+        "source": "formula",
+        "name": "",
+        "parameter": 0,
+        "formula": "x1 & (x2 ^ x3)",
+        "table": "",
+        "subset": None,
+    }
+
+    @classmethod
+    def complete(cls, state: Mapping[str, Any]) -> dict[str, Any]:
+        """As for every explorer; ``source`` and ``n`` may be left out where the others determine them."""
+        given = [key for key in ("name", "formula", "table") if len(state.get(key, ""))]
+        source = {"name": "named"}.get(given[0], given[0]) if given else "formula"
+        sizes = {"table": lambda: len(state["table"]).bit_length() - 1, "formula": lambda: _variables(state["formula"])}
+        n = sizes[source]() if source in given and source in sizes else cls.default_state["n"]
+        return super().complete({"source": source, "n": n} | dict(state))
+
+    @classmethod
+    def clean(cls, state: dict[str, Any]) -> dict[str, Any]:
+        n, source, subset = state["n"], state["source"], state["subset"]
+        if isinstance(n, bool) or n not in range(1, MOST + 1):
+            raise ValueError(f"n: expected an integer from 1 to {MOST}, got {n!r}")
+        if source not in SOURCES:
+            raise ValueError(f"source: expected one of {', '.join(SOURCES)}, got {source!r}")
+        n, members = int(n), None if subset is None else list(cube.subset(cube.mask(subset, int(n))))
+        plain = {"n": n, "source": source, "name": "", "parameter": 0, "formula": "", "table": ""}
+        if source == "formula":
+            cube.formula(state["formula"], n)
+            own = {"formula": state["formula"]}
+        elif source == "table":
+            own = {"table": _kept(_numbers(state["table"], n))}
+        else:
+            own = {"name": state["name"], "parameter": _parameter(state["name"], n, state["parameter"])}
+        return plain | own | {"subset": members}
+
+    @property
+    def table(self) -> np.ndarray:
+        """The table (2^n,) of the function on the page; assigning one makes it the reader's own table."""
+        return _table(self.state)
+
+    @table.setter
+    def table(self, table: np.ndarray) -> None:
+        table = np.asarray(cube.check_table(table))
+        n = len(table).bit_length() - 1
+        subset = self.state["subset"]
+        kept = None if subset is None else [i for i in subset if i <= n]
+        self.state = {"n": n, "source": "table", "table": _kept(table), "subset": kept}
+
+    @classmethod
+    def displayed(cls, state: Mapping[str, Any]) -> dict[str, float | str]:
+        state = cls.complete(state)
+        table = _table(state)
+        spectrum = fourier.spectrum(table)
+        numbered = {"parameter": float(state["parameter"])} if state["name"] in ("threshold", "random") else {}
+        return {
+            "n": float(state["n"]),
+            **numbered,
+            "degree": float(spectrum.degree),
+            "sparsity": float(spectrum.sparsity),
+            "mean": spectrum.mean,
+            "variance": spectrum.variance,
+            "polynomial": spectrum.polynomial(TERMS),
+            **{f"t:{k}": float(value) for k, value in enumerate(table)},
+            **{f"c:{S}": float(value) for S, value in enumerate(spectrum.coefficients)},
+            **{f"w:{k}": float(value) for k, value in enumerate(spectrum.profile)},
+        }
+
+    @classmethod
+    def picture(cls, state: Mapping[str, Any]) -> str:
+        """The spectrum as bars, by degree."""
+        coefficients = fourier.transform(_table(state))
+        order = sorted(range(len(coefficients)), key=lambda S: (S.bit_count(), S))
+        scale, width = 90 / max(1, np.abs(coefficients).max()), 400 / len(order)
+        bars = "".join(
+            f'<rect x="{at * width + 0.1 * width:.4g}" width="{0.8 * width:.4g}" y="{100 - max(c, 0) * scale:.4g}" '
+            f'height="{abs(c) * scale:.4g}" fill="var(--fc-{sign}, {colour})"/>'
+            for at, c in enumerate(coefficients[order])
+            for sign, colour in [("minus", "#2b7bba") if c < 0 else ("plus", "#c9650f")]
+        )
+        return (
+            f'<svg viewBox="0 0 400 200" width="400" role="img" aria-label="{cls.label}">{bars}'
+            '<path d="M0 100H400" stroke="var(--fc-muted, #666)"/></svg>'
+        )
+
+
+def _variables(text: str) -> int:
+    return max(formula.variables(formula.parse(text)), default=1)
+
+
+def _table(state: Mapping[str, Any]) -> np.ndarray:
+    """The table (2^n,) of a clean state."""
+    n, name, parameter = state["n"], state["name"], state["parameter"]
+    if state["source"] == "formula":
+        return cube.formula(state["formula"], n)
+    if state["source"] == "table":
+        return _numbers(state["table"], n)
+    special = {
+        "threshold": lambda: cube.threshold(n, parameter),
+        "address": lambda: cube.address({3: 1, 6: 2}[n]),
+        "tribes": lambda: cube.tribes(parameter, n // parameter),
+        "random": lambda: _random(n, parameter),
+    }
+    return special[name]() if name in special else getattr(cube, name)(n)
+
+
+def _random(n: int, seed: int) -> np.ndarray:
+    """A Boolean table from 32-bit xorshift numbers, which a page computes as easily as Python does."""
+    word, table = (seed + 1) * 0x9E3779B1 % 2**32, []
+    for _ in range(2**n):
+        word ^= word << 13 & 0xFFFFFFFF
+        word ^= word >> 17
+        word ^= word << 5 & 0xFFFFFFFF
+        table.append(-1 if word >> 31 else 1)
+    return np.array(table, dtype=np.int32)
+
+
+def _parameter(name: str, n: int, parameter: int) -> int:
+    if name not in NAMES:
+        raise ValueError(f"name: expected one of {', '.join(NAMES)}, got {name!r}")
+    if name == "address" and n not in (3, 6):
+        raise ValueError(f"n: the address function has 3 or 6 variables here, got {n}")
+    divisors = [width for width in range(1, n + 1) if n % width == 0]
+    allowed = {"threshold": range(n + 2), "tribes": divisors, "random": range(100)}.get(name, [0])
+    if isinstance(parameter, bool) or parameter not in allowed:
+        words = ", ".join(map(str, allowed)) if name != "random" else "0 … 99"
+        raise ValueError(f"parameter: {name} on {n} variables can have {words}, got {parameter!r}")
+    return int(parameter)
+
+
+def _numbers(table: str | list[float], n: int) -> np.ndarray:
+    """The table that a state keeps, as an array (2^n,)."""
+    if isinstance(table, str) and not set(table) - {"+", "-"}:
+        values = np.array([-1 if sign == "-" else 1 for sign in table], dtype=np.int32)
+    elif isinstance(table, str):
+        raise ValueError(f"table: expected {2**n} signs + and -, got {table!r}")
+    else:
+        values = np.asarray(table, dtype=float)
+    if values.shape != (2**n,) or not np.isfinite(values).all():
+        raise ValueError(f"table: expected {2**n} signs or finite numbers for n = {n}, got shape {values.shape}")
+    return values
+
+
+def _kept(table: np.ndarray) -> str | list[float]:
+    """A table as the state keeps it: signs if it is Boolean, else numbers."""
+    if np.isin(table, (-1, 1)).all():
+        return "".join("-" if value < 0 else "+" for value in table)
+    return [float(value) for value in table]
