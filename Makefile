@@ -39,7 +39,7 @@ test: book               ## everything: library, notebooks, pages in a browser
 	$(BIN)/ruff check lib tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile tests --ignore tests/browser
 	$(FLATCUBE) check
-	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax --nbval-current-env chapters
+	FLATCUBE_PRESS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax --nbval-current-env chapters
 	$(BIN)/python -m pytest tests/browser
 
 bench: .venv/.ready      ## speed as ratios to other packages, measured in one run

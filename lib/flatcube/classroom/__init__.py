@@ -1,6 +1,6 @@
 """What a chapter needs beside mathematics: charts, explorers, questions, exercises, numbers in the prose.
 
-    from flatcube.classroom import check, figure, glue, predict, quick
+    from flatcube.classroom import check, explorer, figure, glue, predict, quick
 
 Names load their module on first use, so that a chapter without charts does not wait for the chart library.
 """
@@ -17,6 +17,7 @@ _HOME = {
     "predict": "questions",
     "check": "exercises",
     "interactive": "widgets",
+    "explorer": "explorers",
 }
 __all__ = list(_HOME)
 

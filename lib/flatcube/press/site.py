@@ -39,7 +39,9 @@ def build(root: Path) -> bool:
     fetch_frontend(root)
     pages.prepare(root, sources)
     assets(root, sources / "_assets")
-    now = _digests(sources) | {"press": _digest_tree(HERE), "lock": _digest_tree(root / "requirements.lock")}
+    # The reference page shows docstrings, other pages show data: every one of these files can change the site.
+    beside = [root / "requirements.lock", root / "data", HERE.parent]
+    now = _digests(sources) | {path.name: _digest_tree(path) for path in beside}
     before = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
     if now == before and (root / "_build" / "html" / "index.html").exists():
         return False
