@@ -30,6 +30,14 @@ VENDOR = {
     "vega/build/vega.min.js": "vega.min.js",
     "vega-lite/build/vega-lite.min.js": "vega-lite.min.js",
     "vega-embed/build/vega-embed.min.js": "vega-embed.min.js",
+} | {
+    f"@fontsource-variable/{family}/files/{family}-latin-{form}.woff2": f"fonts/{family}-latin-{form}.woff2"
+    for family, form in [
+        ("source-serif-4", "opsz-normal"),
+        ("source-serif-4", "wght-italic"),
+        ("instrument-sans", "wght-normal"),
+        ("source-code-pro", "wght-normal"),
+    ]
 }
 
 
