@@ -1,0 +1,173 @@
+// @ts-check
+/**
+ * Quick questions, predictions, and the panel with the reader's answers.
+ *
+ * Answers stay in this browser under one key: { page: { id: { kind, answer, right } } }. A page is named by its file,
+ * so that the same book keeps its answers whether it is served or opened from a disk.
+ */
+(() => {
+  /** @typedef {{ text: string, feedback: string, right: boolean }} Choice */
+  /** @typedef {{ kind: "quick" | "predict", id: string, prompt: string, choices?: Choice[], number?: { value: number, tolerance: number }, reveal?: string }} Payload */
+  /** @typedef {{ kind: string, answer: string, right: boolean }} Answer */
+
+  const KEY = "flatcube.answers";
+  const page = decodeURIComponent(location.pathname.split("/").pop() ?? "").replace(/\.html$/, "") || "index";
+  const changed = new EventTarget();
+
+  /** @type {Record<string, Record<string, Answer>>} */
+  let memory = {};
+  let lasting = true; // whether the browser lets us keep anything
+  try { memory = JSON.parse(localStorage.getItem(KEY) ?? "{}") ?? {}; } catch { lasting = false; }
+
+  function save() {
+    try { localStorage.setItem(KEY, JSON.stringify(memory)); } catch { lasting = false; }
+    changed.dispatchEvent(new Event("change"));
+  }
+  /** @type {(id: string) => Answer | undefined} */
+  const recall = (id) => memory[page]?.[id];
+  /** @type {(id: string, answer: Answer) => void} */
+  function keep(id, answer) {
+    memory = { ...memory, [page]: { ...memory[page], [id]: answer } };
+    save();
+  }
+
+  /** @type {(tag: string, given?: Record<string, any>, ...children: (Node | string)[]) => any} */
+  function h(tag, given = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(given)) {
+      if (typeof value === "function") node.addEventListener(key, value);
+      else if (key === "html") node.innerHTML = value; // made by flatcube.classroom.questions, which escapes
+      else node.setAttribute(key, value);
+    }
+    node.append(...children);
+    return node;
+  }
+
+  /** A decimal or a fraction; NaN if it is neither. @type {(text: string) => number} */
+  function read(text) {
+    const [above, below = "1", more] = text.trim().replace("−", "-").replace(",", ".").split("/").map((part) => part.trim());
+    return above === "" || below === "" || more !== undefined ? NaN : Number(above) / Number(below);
+  }
+
+  // ------------------------------------------------------------------------------------------ a question
+
+  const WORDS = { quick: { title: "Quick question", button: "Check", right: "Right.", wrong: "Not yet." }, predict: { title: "Predict first", button: "Commit", right: "As you predicted.", wrong: "Not what happens." } };
+  let shown = 0;
+
+  /** @type {(home: { el: HTMLElement, payload: Payload }) => void} */
+  function question({ el, payload }) {
+    const { kind, id, prompt, choices, number, reveal } = payload;
+    const words = WORDS[kind], name = `fx-question-${++shown}`;
+    const feedback = h("div", { class: "fx-feedback", role: "status" });
+    const button = h("button", { type: "submit", class: "fx-button" }, words.button);
+    const inputs = /** @type {HTMLInputElement[]} */ (choices
+      ? choices.map((_, at) => h("input", { type: "radio", name, value: at, id: `${name}-${at}` }))
+      : [h("input", { type: "text", inputmode: "decimal", id: `${name}-0`, autocomplete: "off" })]);
+    const rows = inputs.map((input, at) => choices
+      ? h("div", { class: "fx-choice" }, input, h("label", { for: input.id, html: choices[at].text }))
+      : h("div", { class: "fx-choice fx-guess" }, h("label", { for: input.id }, "Your number"), input));
+    const group = h("fieldset", { "data-kind": kind }, h("legend", {}, h("span", { class: "fx-kind" }, words.title), h("span", { class: "fx-prompt", html: prompt })), ...rows);
+    const form = h("form", { class: "fx-box fx-question", submit: check, input: forget }, group, h("div", { class: "fx-verdict" }, button, feedback));
+
+    /** Speak one sentence of advice. @type {(text: string) => void} */
+    const advise = (text) => feedback.replaceChildren(h("p", {}, text));
+
+    /** @type {(answer: Answer, comment: string) => void} */
+    function tell(answer, comment) {
+      feedback.dataset.right = String(answer.right);
+      const verdict = h("strong", {}, h("span", { "aria-hidden": "true" }, answer.right ? "✓ " : "✗ "), answer.right ? words.right : words.wrong);
+      feedback.replaceChildren(h("p", {}, verdict, " ", h("span", { html: comment })), ...(reveal ? [h("p", { html: reveal })] : []));
+      if (kind === "quick") return;
+      for (const input of [...inputs, button]) input.disabled = true; // a prediction is made once
+      button.textContent = "Committed";
+    }
+
+    /** @type {(event: Event) => void} */
+    function check(event) {
+      event.preventDefault();
+      const at = inputs.findIndex((input) => input.checked), guess = read(inputs[0].value);
+      if (choices && at < 0) return advise("Choose an answer first.");
+      if (number && !Number.isFinite(guess)) return advise("Type a number, such as 0.75 or 3/4.");
+      const right = choices ? choices[at].right : Math.abs(guess - Number(number?.value)) <= Number(number?.tolerance) + 1e-12;
+      const answer = { kind, answer: choices ? rows[at].textContent : inputs[0].value.trim(), right };
+      tell(answer, choices ? choices[at].feedback : "");
+      keep(id, answer);
+    }
+
+    function forget() {
+      feedback.replaceChildren();
+      delete feedback.dataset.right;
+    }
+
+    /** Show what the browser remembers, or nothing after all was cleared. */
+    function restore() {
+      const known = recall(id);
+      const at = choices ? rows.findIndex((row) => row.textContent === known?.answer) : 0;
+      forget();
+      for (const input of inputs) Object.assign(input, { checked: false, disabled: false });
+      Object.assign(button, { disabled: false, textContent: words.button });
+      if (!choices) inputs[0].value = known?.answer ?? "";
+      if (!known || at < 0) return;
+      if (choices) inputs[at].checked = true;
+      tell(known, choices ? choices[at].feedback : "");
+    }
+
+    el.append(form);
+    restore();
+    changed.addEventListener("clear", restore);
+    panelOnce();
+  }
+
+  // ------------------------------------------------------------------------------------------ the panel
+
+  function download() {
+    const content = { book: "Flat Minima on the Boolean Cube", exported: new Date().toISOString(), answers: memory };
+    const link = h("a", { href: URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], { type: "application/json" })), download: "flat-minima-answers.json" });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  /** @type {(home: { el: HTMLElement }) => void} */
+  function panel({ el }) {
+    const count = h("p", { role: "status" });
+    const send = h("button", { type: "button", class: "fx-button", click: download }, "Export");
+    const clear = h("button", { type: "button", class: "fx-button", click: ask, blur: calm }, "Clear");
+    let asked = false;
+    function calm() {
+      asked = false;
+      clear.textContent = "Clear";
+    }
+    function ask() {
+      asked = !asked;
+      if (asked) return void (clear.textContent = "Clear all answers?");
+      memory = {};
+      calm();
+      save();
+      changed.dispatchEvent(new Event("clear"));
+    }
+    function update() {
+      const all = Object.values(memory).reduce((sum, answers) => sum + Object.keys(answers).length, 0);
+      const here = Object.keys(memory[page] ?? {}).length, asked = document.querySelectorAll(".fc-question").length;
+      const where = lasting ? "They are kept in this browser and sent nowhere." : "This browser keeps nothing for this page: export them before you leave.";
+      count.textContent = `You have answered ${here} of ${asked} ${asked === 1 ? "question" : "questions"} on this page, ${all} in the whole book. ${where}`;
+      send.disabled = clear.disabled = all === 0;
+    }
+    el.append(h("section", { class: "fx-box fx-answers", "aria-label": "Your answers" }, h("p", { class: "fx-kind" }, "Your answers"), count, h("div", { class: "fx-buttons" }, send, clear)));
+    changed.addEventListener("change", update);
+    update();
+  }
+
+  /** A page with questions ends with the panel, unless it has placed one itself. */
+  function panelOnce() {
+    if (document.querySelector(".fc-answers")) return;
+    const el = h("div", { class: "fc-answers", "data-mounted": "true" });
+    (document.querySelector("article") ?? document.querySelector("main") ?? document.body).append(el);
+    panel({ el });
+  }
+
+  const { register } = /** @type {any} */ (window).flatcube;
+  register("question", { render: question });
+  register("answers", { render: panel });
+})();
