@@ -20,39 +20,16 @@ import numpy as np
 from flatcube.formula import Node, parse, variables
 
 __all__ = [
-    "Components",
-    "points",
-    "index",
-    "to_bits",
-    "to_signs",
-    "subset",
-    "mask",
-    "weights",
-    "table",
-    "formula",
-    "subset_parity",
-    "parity",
-    "first",
-    "mean",
-    "majority",
-    "threshold",
-    "conjunction",
-    "disjunction",
-    "address",
-    "tribes",
-    "even",
-    "even_sum",
-    "random_boolean",
-    "random_components",
-    "random_sparse",
-    "check_table",
-    "check_signs",
-    "check_size",
-]
+    "points", "index", "to_bits", "to_signs", "subset", "mask", "weights", "table", "formula",
+    "subset_parity", "parity", "first", "mean", "majority", "threshold", "conjunction", "disjunction",
+    "address", "tribes", "even", "even_sum", "random_boolean", "random_components", "random_sparse",
+    "Components", "check_table", "check_signs", "check_size",
+]  # fmt: skip
 
 Components = Sequence[tuple[Iterable[int], float]]  # [(subset, weight λ), …]
 
 _CHUNK = 16  # a callable sees at most 2^16 points at a time
+_PEAK = 32  # bytes per entry that the functions below use at most while they compute a table
 
 
 def points(n: int) -> np.ndarray:
@@ -61,7 +38,7 @@ def points(n: int) -> np.ndarray:
     >>> points(2).tolist()
     [[1, 1], [-1, 1], [1, -1], [-1, -1]]
     """
-    check_size(n, itemsize=max(2 * n, 1))
+    check_size(n, itemsize=8 + 3 * n)
     return _points(0, 2**n, n)
 
 
@@ -85,7 +62,7 @@ def to_signs(bits: np.ndarray) -> np.ndarray:
         raise ValueError("bits: expected 0 and 1, got −1; these are already signs")
     if not ((bits == 0) | (bits == 1)).all():
         raise ValueError(f"bits: expected 0 and 1, got {_example(bits, (0, 1))}")
-    return (1 - 2 * bits).astype(np.int8) if bits.dtype != bool else np.where(bits, np.int8(-1), np.int8(1))
+    return np.where(bits, np.int8(-1), np.int8(1))
 
 
 def subset(mask: int) -> tuple[int, ...]:
@@ -117,8 +94,7 @@ def mask(subset: Iterable[int], n: int | None = None) -> int:
 
 def weights(n: int) -> np.ndarray:
     """The number of ones of each index, (2^n,) uint8: Hamming weight of a point, size |S| of a subset."""
-    check_size(n, itemsize=9)
-    return np.bitwise_count(np.arange(2**n))
+    return np.bitwise_count(_indices(n))
 
 
 def table(f: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
@@ -127,7 +103,7 @@ def table(f: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
     >>> table(lambda x: x[:, 0] * x[:, 1], 2).tolist()
     [1, -1, -1, 1]
     """
-    check_size(n, itemsize=8)
+    check_size(n, itemsize=_PEAK)
     step = 1 << min(n, _CHUNK)
     values = []
     for start in range(0, 2**n, step):
@@ -153,16 +129,15 @@ def formula(text: str, n: int | None = None) -> np.ndarray:
     tree = parse(text)
     largest = max(variables(tree), default=0)
     n = largest if n is None else n
-    check_size(n, itemsize=16)
+    indices = _indices(n)
     if largest > n:
         raise ValueError(f"formula: uses x{largest}, but n = {n}")
-    return _boolean(_truth(tree, np.arange(2**n)))
+    return _boolean(_truth(tree, indices))
 
 
 def subset_parity(subset: Iterable[int], n: int) -> np.ndarray:
     """χ_S(x) = ∏_{i∈S} x_i, the XOR of the bits in S."""
-    check_size(n, itemsize=16)
-    return _boolean(np.bitwise_count(np.arange(2**n) & mask(subset, n)) & 1)
+    return _boolean(np.bitwise_count(_indices(n) & mask(subset, n)) & 1)
 
 
 def parity(n: int) -> np.ndarray:
@@ -211,18 +186,15 @@ def address(k: int) -> np.ndarray:
     The bits of x_1 … x_k, lowest first, are the number a; the value is x_{k+1+a}.
     """
     _positive(k, "k")
-    n = k + 2 ** min(k, 63)  # an absurd k is refused below without computing 2^k
-    check_size(n, itemsize=24)
-    indices = np.arange(2**n)
+    indices = _indices(k + 2 ** min(k, 63))  # an absurd k is refused without computing 2^k
     return _boolean(indices >> (k + (indices & (2**k - 1))) & 1)
 
 
 def tribes(width: int, count: int) -> np.ndarray:
     """True if some tribe is unanimous: OR over ``count`` tribes of the AND of ``width`` consecutive bits."""
     _positive(width, "width")
-    n = width * _positive(count, "count")
-    check_size(n, itemsize=24)
-    indices, tribe = np.arange(2**n), 2**width - 1
+    indices = _indices(width * _positive(count, "count"))
+    tribe = 2**width - 1
     unanimous = (indices >> (width * t) & tribe == tribe for t in range(count))
     return _boolean(reduce(np.logical_or, unanimous))
 
@@ -234,7 +206,7 @@ def even(subset: Iterable[int], n: int) -> np.ndarray:
 
 def even_sum(components: Components, n: int) -> np.ndarray:
     """The table of f = Σ_i λ_i even_{S_i} for components [(S_i, λ_i), …] (SP Eq. 1)."""
-    total = np.zeros(2 ** check_size(n, itemsize=32))
+    total = np.zeros(2 ** check_size(n, itemsize=_PEAK))
     for members, weight in components:
         total += weight * even(members, n)
     return check_table(total, name="components")
@@ -242,7 +214,7 @@ def even_sum(components: Components, n: int) -> np.ndarray:
 
 def random_boolean(n: int, *, rng: np.random.Generator | int) -> np.ndarray:
     """A ±1 table with independent fair entries."""
-    check_size(n, itemsize=8)
+    check_size(n, itemsize=_PEAK)
     return _boolean(np.random.default_rng(rng).integers(0, 2, size=2**n, dtype=np.int8))
 
 
@@ -270,12 +242,15 @@ def random_components(
 
 def random_sparse(n: int, degree: int, components: int, *, rng: np.random.Generator | int) -> np.ndarray:
     """The table of a random sparse function, ``even_sum(random_components(…), n)``."""
-    check_size(n, itemsize=32)
+    check_size(n, itemsize=_PEAK)
     return even_sum(random_components(n, degree, components, rng=rng), n)
 
 
-def check_table(table: np.ndarray, *, axis: int = -1, name: str = "table") -> np.ndarray:
-    """``table`` as an array of finite real numbers whose ``axis`` has length 2^n; booleans become ±1."""
+def check_table(table: np.ndarray, *, axis: int = -1, name: str = "table", finite: bool = True) -> np.ndarray:
+    """``table`` as an array of real numbers whose ``axis`` has length 2^n; truth values become ±1.
+
+    ``finite=False`` leaves the search for NaN and infinities to a caller that sees them anyway.
+    """
     table = np.asarray(table)
     if table.dtype.kind not in "biuf" or table.dtype.itemsize > 8:
         raise TypeError(f"{name}: expected real numbers of at most 64 bits, got dtype {table.dtype}")
@@ -286,8 +261,8 @@ def check_table(table: np.ndarray, *, axis: int = -1, name: str = "table") -> np
         raise ValueError(f"{name}: expected a length that is a power of two, got {length}")
     if table.dtype == bool:
         return _boolean(table)
-    # the extrema carry every NaN and infinity, and need no table of their own
-    if table.dtype.kind == "f" and table.size and not np.isfinite([table.min(), table.max()]).all():
+    # the extrema show every NaN and infinity, and need no memory
+    if finite and table.dtype.kind == "f" and not np.isfinite([table.min(initial=0), table.max(initial=0)]).all():
         raise ValueError(f"{name}: expected finite numbers, got {table[~np.isfinite(table)][0]}")
     return table
 
@@ -303,7 +278,7 @@ def check_signs(signs: np.ndarray, *, name: str = "signs") -> np.ndarray:
 
 
 def check_size(n: int, *, itemsize: int) -> int:
-    """``n`` if 2^n entries of ``itemsize`` bytes fit in this machine's memory."""
+    """``n``, if 2^n entries of ``itemsize`` bytes fit in this machine's memory."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
         raise TypeError(f"n: expected an integer, got {type(n).__name__}")
     if n < 0:
@@ -311,7 +286,7 @@ def check_size(n: int, *, itemsize: int) -> int:
     memory = _memory()
     if n > 62 or itemsize << int(n) > memory:
         size = f"{itemsize << int(n):,}" if n <= 62 else f"{itemsize} × 2^{n}"
-        raise ValueError(f"n: a table for n = {n} takes {size} bytes, but this machine has {memory:,}")
+        raise ValueError(f"n: tables with n = {n} take {size} bytes, but this machine has {memory:,}")
     return int(n)
 
 
@@ -323,9 +298,15 @@ def _memory() -> int:
         return 1 << 34
 
 
+def _indices(n: int) -> np.ndarray:
+    return np.arange(2 ** check_size(n, itemsize=_PEAK))
+
+
 def _points(start: int, stop: int, n: int) -> np.ndarray:
-    bits = np.arange(start, stop)[:, None] >> np.arange(n) & 1
-    return (1 - 2 * bits).astype(np.int8)
+    """The points with indices from ``start`` to ``stop``; the bits are read off the bytes of the indices."""
+    octets = np.arange(start, stop, dtype="<u8").view(np.uint8).reshape(-1, 8)
+    bits = np.unpackbits(octets, axis=1, count=n, bitorder="little")
+    return 1 - 2 * bits.view(np.int8)
 
 
 def _boolean(truth: np.ndarray) -> np.ndarray:

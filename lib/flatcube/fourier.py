@@ -11,62 +11,51 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
 from flatcube import cube
+from flatcube.walsh import walsh
 
 __all__ = [
-    "transform",
-    "inverse",
-    "hadamard",
-    "convolve",
-    "Spectrum",
-    "spectrum",
-    "to_even",
-    "from_even",
-    "learn_low_degree",
-    "from_boofun",
-    "to_boofun",
-]
+    "transform", "inverse", "hadamard", "convolve", "Spectrum", "spectrum", "to_even", "from_even",
+    "learn_low_degree", "from_boofun", "to_boofun",
+]  # fmt: skip
 
-_RADIX = 4  # bits per pass: a 16 × 16 matrix keeps BLAS busy without wasting arithmetic
-_EXACT = 2**53  # integers up to here are exact in float64
+Terms = list[tuple[tuple[int, ...], float]]  # [(subset, coefficient or weight), …]
+
+_EXACT = 2**53  # float64 holds every integer up to here
 _SHORT = 1024  # the largest denominator that is printed as a fraction
 
 
 def transform(table: np.ndarray, axis: int = -1) -> np.ndarray:
-    """c_S = 2^{−n} Σ_x f(x) χ_S(x): tables along ``axis`` (length 2^n) → coefficients, all at once.
+    """c_S = 2^{−n} Σ_x f(x) χ_S(x): tables along ``axis`` (length 2^n) → their coefficients.
 
-    float32 stays float32; every other dtype gives float64. Integer and Boolean tables are exact: sums of
-    integers below 2^53, divided by a power of two; larger integers are refused. The table is not changed.
+    float32 stays float32; every other dtype gives float64. Integer and Boolean tables have exact coefficients: sums of
+    integers up to 2^53, divided by a power of two; larger sums are refused. Other axes are a batch. The table itself is
+    not changed; extra memory is the result, and a copy of the table if it is not contiguous.
 
     >>> transform([1, -1, -1, -1])  # x1 | x2
     array([-0.5,  0.5,  0.5,  0.5])
     """
-    table = cube.check_table(table, axis=axis)
-    if table.dtype.kind in "iu" and _bound(table, axis) > _EXACT:
-        raise ValueError("table: sums of these integers pass 2^53 and would be rounded; convert to float64 first")
-    return _walsh(table, axis, _real(table), 0.5)
+    return _sums(table, axis, 0.5, "table")
 
 
 def inverse(coefficients: np.ndarray, axis: int = -1) -> np.ndarray:
-    """f(x) = Σ_S c_S χ_S(x): coefficients along ``axis`` → tables, with the dtypes of ``transform``."""
-    coefficients = cube.check_table(coefficients, axis=axis, name="coefficients")
-    return _walsh(coefficients, axis, _real(coefficients), 1)
+    """f(x) = Σ_S c_S χ_S(x): coefficients along ``axis`` → their tables, with the dtypes of ``transform``."""
+    return _sums(coefficients, axis, 1, "coefficients")
 
 
 def hadamard(table: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Σ_x f(x) χ_S(x) = 2^n c_S of integer (or Boolean) tables, exact, as int64."""
+    """2^n c_S = Σ_x f(x) χ_S(x) for integer and Boolean tables: exact integers, as int64."""
     table = cube.check_table(table, axis=axis)
     if table.dtype.kind == "f":
-        raise TypeError(f"table: expected integers or booleans, got dtype {table.dtype}; use transform")
+        raise TypeError(f"table: expected integers or booleans, got dtype {table.dtype}; transform takes real numbers")
     bound = _bound(table, axis)
     if bound > np.iinfo(np.int64).max:
-        raise ValueError(f"table: sums up to {bound:,} do not fit in 64 bits")
-    dtype = np.float64 if bound <= _EXACT else np.int64  # float64 runs through BLAS, int64 does not
-    return _walsh(table, axis, dtype, 1).astype(np.int64, copy=False)
+        raise ValueError(f"table: sums of these integers can reach {bound:,}, which does not fit in 64 bits")
+    dtype = np.float64 if bound <= _EXACT else np.int64  # as exact, and much faster through BLAS
+    return walsh(table, axis, dtype, 1).astype(np.int64, copy=False)
 
 
 def convolve(f: np.ndarray, g: np.ndarray) -> np.ndarray:
@@ -77,50 +66,25 @@ def convolve(f: np.ndarray, g: np.ndarray) -> np.ndarray:
     return inverse(f * g)
 
 
+def _sums(table: np.ndarray, axis: int, scale: float, name: str) -> np.ndarray:
+    """scale^n Σ_x f(x) χ_S(x), with checks: the sum over all x, at S = ∅, shows every NaN and infinity."""
+    table = cube.check_table(table, axis=axis, name=name, finite=False)
+    if table.dtype.kind in "iu" and (bound := _bound(table, axis)) > _EXACT:
+        raise ValueError(f"{name}: sums of these integers can reach {bound:,} and be rounded; convert to float64 first")
+    result = walsh(table, axis, _real(table), scale)
+    if not np.isfinite(result.take(0, axis)).all():
+        cube.check_table(table, axis=axis, name=name)
+        raise ValueError(f"{name}: expected numbers whose sums fit in {result.dtype}, got {abs(table).max()}")
+    return result
+
+
 def _real(table: np.ndarray) -> type:
     return np.float32 if table.dtype == np.float32 else np.float64
 
 
 def _bound(table: np.ndarray, axis: int) -> int:
-    """The largest absolute value that a sum over the table can reach."""
+    """The largest modulus that a sum over an integer table can have."""
     return table.shape[axis] * max(abs(int(table.min(initial=0))), abs(int(table.max(initial=0))))
-
-
-@lru_cache
-def _matrix(bits: int, dtype: type, scale: float) -> np.ndarray:
-    """The 2^bits × 2^bits matrix of the characters times scale^bits."""
-    matrix = np.ones((1, 1))
-    for _ in range(bits):
-        matrix = scale * np.block([[matrix, matrix], [matrix, -matrix]])
-    return matrix.astype(dtype)
-
-
-def _walsh(table: np.ndarray, axis: int, dtype: type, scale: float) -> np.ndarray:
-    """Σ_x f(x) χ_S(x) · scale^n along one axis.
-
-    χ_S factorises over groups of bits, so one small matrix product per group of four bits does it
-    (Good 1958). The products go back and forth between two buffers: the result and one more.
-    """
-    length = table.shape[axis]
-    inner = int(np.prod(table.shape[axis % table.ndim + 1 :]))  # entries between neighbours on the axis
-    buffers = [np.empty(table.shape, dtype), np.empty(table.shape, dtype)]
-    source = table
-    if table.dtype != dtype or not table.flags.c_contiguous or length == 1:
-        buffers[1][...] = table
-        source = buffers[1]
-    done = 0
-    n = length.bit_length() - 1
-    groups = [len(part) for part in np.array_split(range(n), -(-n // _RADIX))] if n else []
-    for bits in groups:
-        matrix, low = _matrix(bits, dtype, scale), inner << done
-        target = buffers[0]
-        if low == 1:
-            np.matmul(source.reshape(-1, 1 << bits), matrix, out=target.reshape(-1, 1 << bits))
-        else:
-            np.matmul(matrix, source.reshape(-1, 1 << bits, low), out=target.reshape(-1, 1 << bits, low))
-        source, done = target, done + bits
-        buffers.reverse()
-    return source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,12 +131,12 @@ class Spectrum:
     @property
     def profile(self) -> np.ndarray:
         """The degree profile (n+1,): Σ_{|S|=k} c_S² for k = 0, …, n (HR Sec. 6)."""
-        return np.bincount(cube.weights(self.n), weights=np.square(self.coefficients), minlength=self.n + 1)
+        return np.bincount(cube.weights(self.n), weights=self._squares())
 
     @property
     def norm2(self) -> float:
         """E f² = Σ c_S² (Parseval)."""
-        return float(np.square(self.coefficients, dtype=np.float64).sum())
+        return float(self._squares().sum())
 
     @property
     def mean(self) -> float:
@@ -182,9 +146,9 @@ class Spectrum:
     @property
     def variance(self) -> float:
         """Var f = Σ_{S≠∅} c_S²."""
-        return float(np.square(self.coefficients[1:], dtype=np.float64).sum())
+        return float(self._squares()[1:].sum())
 
-    def top(self, k: int) -> list[tuple[tuple[int, ...], float]]:
+    def top(self, k: int) -> Terms:
         """The at most ``k`` non-zero terms of largest modulus; equal ones by degree, then by mask."""
         masks = self.masks
         size = np.abs(self.coefficients[masks])
@@ -236,13 +200,17 @@ class Spectrum:
         return f"{text} + … ({left_out} smaller terms)" if left_out else text
 
     def __repr__(self) -> str:
-        weight = self.profile
-        scale = 24 / max(weight.max(), np.finfo(float).tiny)
-        rows = [f"  degree {k:>2}  {'█' * round(w * scale):<24}  {w:.4g}" for k, w in enumerate(weight)]
+        profile = self.profile
+        profile[profile <= len(self.coefficients) * self.tolerance**2] = 0  # rounding errors
+        scale = 24 / (profile.max() or 1)
+        rows = [f"  degree {k:>2}  {'█' * round(w * scale):<24}  {w:.4g}" for k, w in enumerate(profile)]
         head = f"Spectrum on {self.n} variables: degree {self.degree}, sparsity {self.sparsity}"
         return "\n".join([head, *rows, f"  f = {self.polynomial(6)}"])
 
-    def _terms(self, masks: np.ndarray) -> list[tuple[tuple[int, ...], float]]:
+    def _squares(self) -> np.ndarray:
+        return np.square(self.coefficients, dtype=np.float64)
+
+    def _terms(self, masks: np.ndarray) -> Terms:
         return [(cube.subset(m), float(self.coefficients[m])) for m in masks]
 
     def _like(self, other: "Spectrum") -> np.ndarray:
@@ -256,7 +224,7 @@ def spectrum(table: np.ndarray, tolerance: float | None = None) -> Spectrum:
     return Spectrum(transform(table), tolerance)
 
 
-def _join(terms: list[tuple[tuple[int, ...], float]]) -> str:
+def _join(terms: Terms) -> str:
     text = ""
     for members, c in terms:
         factors = [f"x{i}" for i in members]
@@ -272,7 +240,7 @@ def _number(c: float) -> str:
     return str(Fraction(round(c * _SHORT), _SHORT)) if float(c * _SHORT).is_integer() else f"{c:.4g}"
 
 
-def to_even(spectrum: Spectrum) -> list[tuple[tuple[int, ...], float]]:
+def to_even(spectrum: Spectrum) -> Terms:
     """The components [(S, λ_S), …] of f = Σ λ_S even_S with even_S = (1 + χ_S)/2 (SP Eq. 1).
 
     λ_S = 2 c_S for S ≠ ∅ and λ_∅ = c_∅ − Σ_{S≠∅} c_S; components that are zero are left out.
@@ -309,13 +277,15 @@ def learn_low_degree(points: np.ndarray, values: np.ndarray, degree: int) -> Spe
 
 def from_boofun(function: object) -> np.ndarray:
     """The ±1 table of a function of the ``boofun`` package (its bits and its true = −1 agree with ours)."""
+    if not isinstance(function, _boofun().BooleanFunction):
+        raise TypeError(f"function: expected a boofun.BooleanFunction, got {type(function).__name__}")
     return cube.check_table(np.asarray(function.get_representation("truth_table"), dtype=bool), name="function")
 
 
 def to_boofun(table: np.ndarray) -> object:
     """The function of the ``boofun`` package with a given ±1 table."""
-    truth = cube.to_bits(cube.check_table(table)).astype(bool)
-    return _boofun().create(truth)
+    signs = cube.check_signs(cube.check_table(table), name="table")
+    return _boofun().create(signs < 0)
 
 
 def _boofun() -> object:
