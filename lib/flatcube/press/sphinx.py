@@ -151,6 +151,8 @@ def _notes(soup: BeautifulSoup) -> None:
         for title in note.select(".sidebar-title"):
             if not title.get_text(strip=True):
                 title.decompose()
+    for entry in soup.select(".citation-list > .citation"):
+        entry["role"] = "listitem"
     for list_ in soup.select("aside.footnote-list"):
         list_.name = "div"
         for footnote in list_.select("aside.footnote"):

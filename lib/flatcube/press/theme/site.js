@@ -21,7 +21,7 @@
   const open = (/** @type {boolean} */ state) => {
     root.classList.toggle("fc-open", state);
     menu?.setAttribute("aria-expanded", String(state));
-    const target = state ? contents?.querySelector("a, input") : menu;
+    const target = state ? contents?.querySelector("input, .fc-tree a") : menu;
     if (target instanceof HTMLElement) target.focus();
   };
   menu?.addEventListener("click", () => open(!root.classList.contains("fc-open")));
@@ -68,9 +68,9 @@
     const wide = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible";
     if (wide) {
       box.tabIndex = 0;
-      box.setAttribute("role", "region");
+      box.setAttribute("role", "group");
       box.setAttribute("aria-label", box.matches("pre") ? "Code, scrolls sideways" : box.matches(".fc-table") ? "Table, scrolls sideways" : "Formula, scrolls sideways");
-    } else if (box.getAttribute("role") === "region") {
+    } else if (box.getAttribute("role") === "group") {
       ["tabindex", "role", "aria-label"].forEach((name) => box.removeAttribute(name));
     }
   };
