@@ -1,4 +1,4 @@
-"""The ledger on the site, as a Sphinx extension: the tables of claims and of errata, and links to their rows.
+"""The back matter as a Sphinx extension: the tables of claims and of errata, and links to their rows.
 
 Chapters write {claim}`HR-EQ17` and {erratum}`13`. The pages themselves are the directives `{ledger}` and `{errata}`.
 Rows are HTML of our own: they are filled in when all pages are known, so that they can link to chapters.
@@ -285,6 +285,7 @@ def _script(app: Sphinx, pagename: str, templatename: str, context: dict[str, An
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.setup_extension("flatcube.press.reference")
     app.add_config_value("flatcube_data", claims.DATA, "env")
     app.add_node(filled)
     app.add_node(pointer)
