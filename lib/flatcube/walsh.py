@@ -31,7 +31,7 @@ def walsh(table: np.ndarray, axis: int, dtype: type, scale: float) -> np.ndarray
     n = table.shape[axis].bit_length() - 1
     inner = int(np.prod(table.shape[axis + 1 :]))  # entries between neighbours along the axis
     if n == 0 or table.size == 0:
-        return table.astype(dtype)
+        return table.astype(dtype, order="C")
     result = np.empty(table.shape, dtype)
     fitting = max(_PIECE // (result.itemsize * inner), 1)
     low = min(n, fitting.bit_length() - 1)
