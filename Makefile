@@ -26,7 +26,7 @@ zip: book                ## the site as one file that works offline
 	$(FLATCUBE) zip
 
 lab: .venv/.ready        ## JupyterLab on the chapters
-	$(BIN)/jupyter lab --ServerApp.root_dir=chapters
+	$(FLATCUBE) lab
 
 notebooks: .venv/.ready  ## re-execute what changed and refresh the stored outputs
 	$(FLATCUBE) notebooks

@@ -5,11 +5,13 @@
     flatcube check               say which committed notebooks differ from a fresh run
     flatcube serve [--port N]    serve the site on 127.0.0.1
     flatcube zip                 the site as one file
+    flatcube lab [OPTIONS]       JupyterLab on the chapters, without its questions to the internet
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -27,7 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", choices=list(COMMANDS))
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the book's folder (default: here)")
     parser.add_argument("--port", type=int, default=8000, help="first port to try for serve")
-    options = parser.parse_args(arguments)
+    options, options.rest = parser.parse_known_args(arguments)
+    if options.rest and options.command != "lab":
+        parser.error(f"{options.command} takes no {' '.join(options.rest)}.")
     root = options.root.resolve()
     if not (root / "_toc.yml").exists():
         parser.error(f"--root {root}: there is no _toc.yml; give the folder of the book.")
@@ -86,7 +90,14 @@ def _zip(root: Path, options: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"book": _book, "notebooks": _notebooks, "check": _check, "serve": _serve, "zip": _zip}
+def _lab(root: Path, options: argparse.Namespace) -> int:
+    quiet = ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    os.chdir(root / "chapters")
+    # Replaces this process, so that Ctrl-C reaches JupyterLab alone.
+    os.execv(sys.executable, [sys.executable, "-m", "jupyter", "lab", *quiet, *options.rest])
+
+
+COMMANDS = {"book": _book, "notebooks": _notebooks, "check": _check, "serve": _serve, "zip": _zip, "lab": _lab}
 
 if __name__ == "__main__":
     raise SystemExit(main())
