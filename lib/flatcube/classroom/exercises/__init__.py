@@ -57,8 +57,8 @@ class Exercise:
 
     @property
     def heading(self) -> str:
-        """The title of the exercise in the chapter, such as "1.3 Butterflies ●●○ 10 min"."""
-        return f"{self.id} {self.title} {'●' * self.difficulty}{'○' * (3 - self.difficulty)} {self.minutes} min"
+        """The title of the exercise in the chapter, such as "Butterflies ●●○ 10 min"; the book numbers it."""
+        return f"{self.title} {'●' * self.difficulty}{'○' * (3 - self.difficulty)} {self.minutes} min"
 
     def mistake(self, diagnosis: str, answer: Callable[..., Any]) -> None:
         """Register a wrong answer that readers give, with what to tell them about it."""

@@ -25,7 +25,7 @@ def _tables(rng: np.random.Generator, *sizes: int) -> list[np.ndarray]:
     why="Choosing is multiplying: one bit that selects between two others needs degree 2. Attention selects, too.",
 )
 def selector() -> dict[Subset, float]:
-    """a dictionary from subsets to coefficients, such as {(): 0.25, (1, 3): -1.0}"""
+    """{subset: coefficient}, such as {(): 0.25, (1, 3): -1}"""
     return {(2,): 1 / 2, (3,): 1 / 2, (1, 2): -1 / 2, (1, 3): 1 / 2}
 
 
@@ -66,7 +66,7 @@ def _tables_and_masks(rng: np.random.Generator) -> list[tuple]:
     instances=_tables_and_masks,
 )
 def coefficient(table: np.ndarray, mask: int) -> float:
-    """The mean of f(x) χ_S(x) over all points, for the subset S with this mask."""
+    """The mean of f(x) χ_S(x) over all points; `mask` stands for S."""
     signs = [(-1) ** (k & mask).bit_count() for k in range(len(table))]
     return np.mean(table * signs)
 
@@ -113,7 +113,7 @@ def fast_transform(table: np.ndarray) -> np.ndarray:
     """All coefficients in n passes over the table; no matrix is built."""
     values = np.array(table, dtype=float)
     for bit in range(len(values).bit_length() - 1):
-        pairs = values.reshape(-1, 2, 2**bit)  # the two halves differ in this bit only
+        pairs = values.reshape(-1, 2, 2**bit)  # they differ in this bit
         a, b = pairs[:, 0], pairs[:, 1]
         # your turn
         values = np.stack([a + b, a - b], axis=1).ravel()
@@ -168,7 +168,7 @@ def _spectra_and_variables(rng: np.random.Generator) -> list[tuple]:
     instances=_spectra_and_variables,
 )
 def influence(coefficients: np.ndarray, i: int) -> float:
-    """The mean of ((f(x) − f(x with bit i flipped)) / 2)², from the spectrum of f; 1 ≤ i ≤ n."""
+    """The influence of x_i, 1 ≤ i ≤ n, on the f with these coefficients."""
     masks = np.arange(len(coefficients))
     # your turn
     return np.sum(coefficients[masks >> (i - 1) & 1 == 1] ** 2)
@@ -222,7 +222,7 @@ def _restrictions(rng: np.random.Generator) -> list[tuple]:
     instances=_restrictions,
 )
 def restrict(coefficients: np.ndarray, i: int, sign: int) -> np.ndarray:
-    """The 2^(n−1) coefficients that remain when x_i, 1 ≤ i ≤ n, is fixed to `sign`."""
+    """The 2^(n−1) coefficients left when x_i, 1 ≤ i ≤ n, is `sign`."""
     halves = coefficients.reshape(-1, 2, 2 ** (i - 1))
     return (halves[:, 0] + sign * halves[:, 1]).ravel()
 
@@ -270,7 +270,7 @@ def _components(rng: np.random.Generator) -> list[tuple]:
     instances=_components,
 )
 def to_parities(components: dict[tuple, float]) -> dict[tuple, float]:
-    """From {S: λ_S} with f = Σ λ_S even_S to {S: c_S} with f = Σ c_S χ_S."""
+    """From {S: λ_S}, f = Σ λ_S even_S, to {S: c_S}, f = Σ c_S χ_S."""
     spectrum = {(): 0.0}
     # your turn
     for subset, weight in components.items():
