@@ -77,9 +77,7 @@ class Cast(SphinxDirective):
             table = function(3)
             average = Fraction(float(degrees @ fourier.transform(table) ** 2)).limit_denominator(100)
             label = f"{name} on the eight points of the cube"
-            items.append(
-                f"<li>{picture(table, label)}<b>{name}</b> <span>average sensitivity {average}</span></li>"
-            )
+            items.append(f"<li>{picture(table, label)}<b>{name}</b> <span>average sensitivity {average}</span></li>")
         return [nodes.raw("", f'<ul class="fc-cast">{"".join(items)}</ul>', format="html")]
 
 
@@ -106,7 +104,7 @@ class BookParts(SphinxDirective):
             title = f'<a href="{html.escape(address)}">{title}</a>'
         else:
             title = f"{title} <small>in preparation</small>"
-        return f'<li><i>{row["number"]}</i> <b>{title}</b> <span>{blurb}</span></li>'
+        return f"<li><i>{row['number']}</i> <b>{title}</b> <span>{blurb}</span></li>"
 
 
 class LedgerCounts(SphinxDirective):

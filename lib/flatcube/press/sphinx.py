@@ -64,7 +64,7 @@ def _needed(file: Any, body: str) -> bool:
 
 
 def contents(tree: str, sections: str) -> str:
-    """The list of chapters, with the sections of the present page below its line, numbers in a column of their own."""
+    """The list of chapters: parts with their numerals, the sections of the present page, numbers in a column."""
     soup = BeautifulSoup(tree, "html.parser")
     here = soup.select_one("li.current")
     inner = BeautifulSoup(sections, "html.parser").select_one("ul > li > ul")
@@ -72,6 +72,9 @@ def contents(tree: str, sections: str) -> str:
         for deeper in inner.select("ul"):
             deeper.decompose()
         here.append(inner)
+    parts = {row["part"]: f"Part {row['numeral']} · {row['part']}" for row in front.plan()}
+    for caption in soup.select(".caption-text"):
+        caption.string = parts.get(caption.get_text(strip=True), caption.get_text(strip=True))
     for link in soup.find_all("a"):
         found = re.match(r"([\d.]+?)\.?\s+", link.get_text())
         if found and isinstance(link.contents[0], NavigableString):
@@ -85,7 +88,7 @@ def contents(tree: str, sections: str) -> str:
 def polish(body: str) -> str:
     """Repair what extensions write: folds that are real `details`, named tables, no repeated ids, no kernel scripts."""
     soup = BeautifulSoup(body, "html.parser")
-    for repair in (_drop_scripts, _numbers, _plain_sections, _proofs, _fold, _summaries, _notes, _tables):
+    for repair in REPAIRS:
         repair(soup)
     return soup.decode(formatter="minimal")
 
@@ -94,6 +97,25 @@ def _drop_scripts(soup: BeautifulSoup) -> None:
     for script in soup.find_all("script"):
         if script.get("type") == "text/x-thebe-config" or "kernelName" in script.get_text():
             script.decompose()
+
+
+def _markers(soup: BeautifulSoup) -> None:
+    """The first line that tells the notebook test to compare a cell's output says nothing to a reader."""
+    for comment in soup.select(".cell_input .c1"):
+        if comment.get_text().startswith("# NBVAL_"):
+            rest = comment.next_sibling
+            if isinstance(rest, NavigableString):
+                rest.replace_with(rest.removeprefix("\n"))
+            comment.decompose()
+
+
+def _maths(soup: BeautifulSoup) -> None:
+    """A line must not break between a formula and the comma after it."""
+    for formula in soup.select("span.math"):
+        rest = formula.next_sibling
+        if isinstance(rest, NavigableString) and (found := re.match(r"[,.;:!?)\]’”]+", rest)):
+            rest.replace_with(rest[found.end() :])
+            formula.wrap(soup.new_tag("span", attrs={"class": "fc-joined"})).append(found[0])
 
 
 def _numbers(soup: BeautifulSoup) -> None:
@@ -107,6 +129,23 @@ def _plain_sections(soup: BeautifulSoup) -> None:
     for section in soup.select(".admonition > section"):
         section.name = "div"
         section.attrs = {"class": "fc-body"}
+
+
+def _exercises(soup: BeautifulSoup) -> None:
+    """A title like "Exercise (1.1 If, then, else ●○○ 5 min)" has a number, a name and an effort: set them as such."""
+    for title in soup.select(".exercise > .admonition-title"):
+        found = re.fullmatch(r"Exercise \(([\d.]+) (.*?)\s*(([●○]+) (\d+) min)?\)", title.get_text().strip())
+        if not found or title.find(True):
+            continue
+        number = soup.new_tag("span", attrs={"class": "caption-number"})
+        number.string = f"Exercise {found[1]}"
+        title.clear()
+        title.extend([number, f" {found[2]} "])
+        if found[3]:
+            words = f"difficulty {found[4].count('●')} of {len(found[4])}, {found[5]} minutes"
+            effort = soup.new_tag("span", attrs={"class": "fc-effort", "role": "img", "aria-label": words})
+            effort.string = found[3]
+            title.append(effort)
 
 
 def _proofs(soup: BeautifulSoup) -> None:
@@ -172,3 +211,9 @@ def _tables(soup: BeautifulSoup) -> None:
             box["class"] = ["fc-table"]
         else:
             table.wrap(soup.new_tag("div", attrs={"class": "fc-table"}))
+
+
+REPAIRS = (
+    *(_drop_scripts, _markers, _maths, _numbers, _plain_sections, _exercises),
+    *(_proofs, _fold, _summaries, _notes, _tables),
+)
