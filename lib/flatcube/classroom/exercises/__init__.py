@@ -113,7 +113,7 @@ def check(id: str, answer: Any = None) -> Feedback:
     except KeyError as unknown:
         return Feedback("unknown", unknown.args[0])
     if is_open(answer, task):
-        return Feedback("open", f"Replace the `...` in `{task.name}` and run this cell (about {task.minutes} minutes).")
+        return Feedback("open", f"Replace the `...` in `{task.name}` and run this cell.")
     try:
         problem = task.judge(answer, _generator(task.id))
     except Unfit as unfit:
