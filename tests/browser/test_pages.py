@@ -88,7 +88,8 @@ def test_a_chapter_is_light(name, open_page):
         everything = visit.page.evaluate(
             "performance.getEntries().reduce((sum, entry) => sum + (entry.decodedBodySize || 0), 0)"
         )
-        own = visit.page.locator(".cell_output").evaluate_all("list => list.reduce((s, e) => s + e.innerHTML.length, 0)")
+        outputs = visit.page.locator(".cell_output")
+        own = outputs.evaluate_all("list => list.reduce((sum, e) => sum + e.innerHTML.length, 0)")
     assert everything < PAGE_BYTES
     assert own < OWN_BYTES
 
