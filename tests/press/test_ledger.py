@@ -149,6 +149,13 @@ def test_the_library_reference_lists_public_names_in_reading_order(tmp_path):
     assert "_terms" not in spectrum
 
 
+def test_the_subjects_are_the_modules_of_the_chapters(tmp_path):
+    pages, _ = _build(tmp_path, {"index": "# Library\n\n```{subjects}\n```\n"})
+    titles = [tag["id"] for tag in pages["index"].select("section > section")]
+    assert titles[0] == "flatcube-fourier"
+    assert len(titles) == len(set(titles))
+
+
 def test_a_module_that_does_not_exist_is_a_warning(tmp_path):
     _, warnings = _build(tmp_path, {"index": "# Library\n\n```{library} flatcube.nowhere\n```\n"})
     assert "there is no module flatcube.nowhere" in warnings

@@ -26,6 +26,7 @@ __all__ = ["Ledger", "Errata", "ClaimRole", "ErratumRole", "typeset", "setup"]
 
 LOG = logging.getLogger(__name__)
 SOURCES = claims.SOURCES | {"SUM": "a short summary of HR"}
+SEVERITIES = {"A": "statement fails", "B": "argument fails", "C": "misprint or wording", "D": "caution"}
 
 
 class filled(nodes.General, nodes.Element):
@@ -144,8 +145,8 @@ def _claims(source: str, data: Path, address: Address, chapter: Chapter) -> str:
 def _claim(entry: claims.Entry, plan: dict, known: dict, address: Address, chapter: Chapter) -> str:
     claim, status = entry.claim, entry.status
     places = " and ".join(chapter(plan[number]) for number in claim.chapters)
-    more = [("How to check it", claim.check), ("Settings", claim.settings)]
-    details = "".join(f"<p><b>{name}.</b> {typeset(text, known)}</p>" for name, text in more if text)
+    settings = f"<p><b>Settings in the paper.</b> {typeset(claim.settings, known)}</p>" if claim.settings else ""
+    details = f"<p>{typeset(claim.check, known)}</p>{settings}"
     words = " ".join([claim.id, claim.kind, status, claim.location, claim.claim, claim.check]).lower()
     return (
         f'<tr id="claim-{claim.id}" data-status="{status}" data-chapters="{" ".join(map(str, claim.chapters))}"'
@@ -206,11 +207,11 @@ def _erratum(erratum: claims.Erratum, tests: Iterable[claims.Record], known: dic
     good = [test for test in tests if test.outcome == "passed"]
     shown = "".join(f"<p><b>Shown by a test.</b> {_name(test)}.</p>" for test in good)
     status = "checked" if good else "open"
-    lines = [("Printed", erratum.printed), ("Right", erratum.right), ("Seen from", erratum.demonstration)]
+    lines = [("Printed", erratum.printed), ("Right", erratum.right), ("Example", erratum.demonstration)]
     text = "".join(f"<p><b>{name}.</b> {typeset(words, known)}</p>" for name, words in lines)
     return (
         f'<tr id="erratum-{erratum.number}"><th scope="row"><a href="#erratum-{erratum.number}">{erratum.number}</a>'
-        f"<small>{erratum.severity}: {claims.SEVERITIES[erratum.severity].split(':')[0]}</small>"
+        f"<small>{erratum.severity}: {SEVERITIES[erratum.severity]}</small>"
         f'<span class="fc-status fc-{status}">{"shown" if good else "open"}</span></th>'
         f'<td><p class="fc-where">{html.escape(erratum.place)}; {links}</p>{text}{shown}</td></tr>'
     )
@@ -218,7 +219,7 @@ def _erratum(erratum: claims.Erratum, tests: Iterable[claims.Record], known: dic
 
 def _name(test: claims.Record) -> str:
     """What a test shows, which is how it is named."""
-    words = test.test.split("::", 1)[1].removeprefix("test_").replace("_", " ")
+    words = test.test.split("::", 1)[1].removeprefix("test_").replace("_", " ").replace("boolean", "Boolean")
     return html.escape(words[0].upper() + words[1:])
 
 

@@ -1,4 +1,4 @@
-"""The directive `{library}`: one section of the library reference, made from the source of a module.
+"""The directives `{library}` and `{subjects}`: sections of the library reference, made from the source of modules.
 
 Names come in the order of the module's `__all__`, with the signature as it was written and the docstring. The source
 is read, not imported, so that the page needs neither torch nor any other package.
@@ -18,9 +18,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from flatcube.press import front
 from flatcube.press.ledger import typeset
 
-__all__ = ["Module", "prose", "setup"]
+__all__ = ["Module", "Subjects", "prose", "setup"]
 
 Definition = ast.FunctionDef | ast.ClassDef | ast.Assign
 
@@ -35,13 +36,29 @@ class Module(SphinxDirective):
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:
             return [self.state.document.reporter.error(f"there is no module {name}.", line=self.lineno)]
-        self.env.note_dependency(spec.origin)
-        source = Path(spec.origin).read_text(encoding="utf-8")
+        return [self.section(name, spec.origin)]
+
+    def section(self, name: str, origin: str) -> nodes.section:
+        """The module's own words, then its public names."""
+        self.env.note_dependency(origin)
+        source = Path(origin).read_text(encoding="utf-8")
         section = nodes.section("", nodes.title("", name), ids=[name.replace(".", "-")])
         section += _prose(ast.get_docstring(ast.parse(source)))
         for definition, label in _public(source):
             section += _entry(definition, source, f"{name}.{label}", label)
-        return [section]
+        return section
+
+
+class Subjects(Module):
+    """`{subjects}` lists the module of every chapter that the library has so far, in the order of the book."""
+
+    required_arguments = 0
+
+    def run(self) -> list[nodes.Node]:
+        self.env.note_reread()  # a new module belongs here at once
+        names = dict.fromkeys(f"flatcube.{row['subject']}" for row in front.plan(self.config.flatcube_data))
+        found = [(name, importlib.util.find_spec(name)) for name in names]
+        return [self.section(name, spec.origin) for name, spec in found if spec and spec.origin]
 
 
 def _public(source: str) -> list[tuple[Definition, str]]:
@@ -144,4 +161,5 @@ def _code(text: str, language: str) -> nodes.literal_block:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("library", Module)
+    app.add_directive("subjects", Subjects)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,50 @@
+"""The back matter keeps its promises: names on the notation page exist, entries of the bibliography are complete."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+from pybtex.database import parse_file
+
+from flatcube import cube
+
+CHAPTERS = Path(__file__).parents[1] / "chapters"
+NOTATION = (CHAPTERS / "notation.md").read_text(encoding="utf-8")
+NEEDED = {
+    "article": {"author", "title", "journal", "volume", "pages", "year", "keywords"},
+    "inproceedings": {"author", "title", "booktitle", "year", "keywords"},
+    "book": {"author", "title", "publisher", "year", "keywords"},
+    "misc": {"author", "title", "year", "keywords"},
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:cube|fourier|Spectrum)\.\w+)", NOTATION))))
+def test_a_library_name_on_the_notation_page_exists(name):
+    module, attribute = name.split(".")
+    home = importlib.import_module(f"flatcube.{'fourier' if module == 'Spectrum' else module}")
+    assert hasattr(home.Spectrum if module == "Spectrum" else home, attribute)
+
+
+def test_the_table_of_indices_on_the_notation_page_is_the_library_s():
+    rows = re.findall(r"^\| (\d) \| ([01 ]+) \| ([+− ]+) \| \$(.*?)\$ \|$", NOTATION, flags=re.MULTILINE)
+    assert [int(row[0]) for row in rows] == list(range(8))
+    signs = cube.points(3)
+    for k, bits, point, members in rows:
+        x = signs[int(k)]
+        assert [int(b) for b in bits.split()] == cube.to_bits(x).tolist()
+        assert [-1 if s == "−" else 1 for s in point.split()] == x.tolist()
+        assert tuple(int(i) for i in re.findall(r"\d", members)) == cube.subset(int(k))
+
+
+def test_bibliography_entries_are_complete_and_each_is_in_one_list():
+    entries = parse_file(str(CHAPTERS / "references.bib"), bib_format="bibtex").entries
+    page = (CHAPTERS / "bibliography.md").read_text(encoding="utf-8")
+    lists = re.findall(r'keywords % "(\w+)"', page)
+    for key, entry in entries.items():
+        fields = set(entry.fields) | set(entry.persons)
+        assert NEEDED[entry.type] <= fields, key
+        assert re.fullmatch(r"[a-z]+\d{4}[a-z]+", key)
+        assert key[:-1].rstrip("abcdefghijklmnopqrstuvwxyz")[-4:] == entry.fields["year"]
+        assert lists.count(entry.fields["keywords"]) == 1, key
+    assert len(entries) >= 40
