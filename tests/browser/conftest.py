@@ -95,3 +95,12 @@ def settle(page: Page) -> None:
     """Wait until the loader has mounted every element and MathJax has set every formula."""
     page.wait_for_function("!document.querySelector('.fc-chart, .fc-explorer, .fc-question') || window.flatcube?.ready")
     page.evaluate("Promise.all([window.flatcube?.ready, window.MathJax?.startup?.promise])")
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory, browser: Browser):
+    """`workshop(*elements, from_file=…, width=…)`: a bare page with these elements, mounted."""
+    from tests.browser.workshop import opener
+
+    with opener(tmp_path_factory.mktemp("workshop"), browser) as opened:
+        yield opened

@@ -236,8 +236,8 @@ function render({ model, el }) {
     profile.show(weights.map((value, k) => ({ key: `w:${k}`, value, look: "weight", text: String(k), name: `degree ${k} has weight ${format(value)}` })), { low: 0, values: true });
     const variance = weights.slice(1).reduce((sum, value) => sum + value, 0);
     Object.entries({ degree, sparsity, mean: coefficients[0], variance }).forEach(([key, value]) => put(facts[key], key, value));
-    terms.dataset.value = "polynomial";
-    terms.replaceChildren(...typeset(polynomial(coefficients, masks)));
+    terms.dataset.value = "polynomial"; // without the last digits, which depend on the order of summing
+    terms.replaceChildren(...typeset(polynomial(coefficients.map((value) => Math.round(value * 1e12) / 1e12), masks)));
   }
 
   function showComparison() {

@@ -99,6 +99,8 @@ class FourierExplorer(Explorer):
         state = cls.complete(state)
         table = _table(state)
         spectrum = fourier.spectrum(table)
+        # the last digits depend on the order of summing: printed without them, equal terms look equal everywhere
+        printed = fourier.Spectrum(np.round(spectrum.coefficients, 12), spectrum.tolerance)
         numbered = {"parameter": float(state["parameter"])} if state["name"] in ("threshold", "random") else {}
         return {
             "n": float(state["n"]),
@@ -107,7 +109,7 @@ class FourierExplorer(Explorer):
             "sparsity": float(spectrum.sparsity),
             "mean": spectrum.mean,
             "variance": spectrum.variance,
-            "polynomial": spectrum.polynomial(TERMS),
+            "polynomial": printed.polynomial(TERMS),
             **{f"t:{k}": float(value) for k, value in enumerate(table)},
             **{f"c:{S}": float(value) for S, value in enumerate(spectrum.coefficients)},
             **{f"w:{k}": float(value) for k, value in enumerate(spectrum.profile)},

@@ -438,7 +438,7 @@ export function parse(text) {
       next++;
       return node("variable", [], BigInt(text.slice(1)));
     }
-    return fail(/^x0?\d*$/.test(text) ? "variables to be numbered x1, x2, …" : "a variable such as x1, 0, 1, ~, maj or (");
+    return fail(/^x0?\p{Nd}*$/u.test(text) ? "variables to be numbered x1, x2, …" : "a variable such as x1, 0, 1, ~, maj or (");
   };
   const tree = binary(0);
   if (!accept("")) fail("an operator (& ^ |) or the end");
@@ -498,6 +498,8 @@ export function connect(model, el, clean, draw) {
       show(); // also when nothing changed: a control may stand where the state is not
     },
     start() {
+      // JupyterLab has shortcuts on the arrow keys; it leaves alone what carries this mark.
+      el.addEventListener("focusin", (event) => attributes(/** @type {Element} */ (event.target), { "data-lm-suppress-shortcuts": true }));
       show();
       model.on("change:state", arrive);
       return () => model.off("change:state", arrive);

@@ -1,0 +1,234 @@
+"""The loader and the questions in a browser: charts that follow the theme, answers that stay, failures in words."""
+
+import json
+
+import altair as alt
+import pandas as pd
+import pytest
+
+from flatcube.classroom import figure
+from flatcube.classroom.explorers import explorer
+from flatcube.classroom.questions import answers, predict, quick
+from tests.browser.workshop import html
+
+QUICK = quick(
+    "degree",
+    "The degree of `cube.parity(5)`?",
+    {"1": "That is FIRST.", "5": "All x<sub>i</sub> are multiplied."},
+    answer="5",
+)
+SIGNS = {"yes": "Look again.", "no": "It hangs."}
+PREDICT = predict("sign", "Is the bar positive?", SIGNS, answer="no", reveal="It is −1/2.")
+NUMBER = predict("share", "Which share sits on degree 1?", answer=0.75, tolerance=0.1, reveal="It is 3/4.")
+
+
+# ------------------------------------------------------------------------------------------------ questions
+
+
+def status(page, at=0):
+    return page.locator(".fx-feedback").nth(at).inner_text()
+
+
+def test_a_quick_question_answers_in_words(workshop):
+    with workshop(QUICK) as visit:
+        page = visit.page
+        assert page.get_by_role("group", name="Quick question The degree of cube.parity(5)?").count() == 1
+        assert not page.locator(".fc-fallback").is_visible()
+        check = page.get_by_role("button", name="Check")
+        check.click()
+        assert status(page) == "Choose an answer first."
+        page.get_by_label("1").click()
+        assert status(page) == ""
+        check.click()
+        assert status(page) == "✗ Not yet. That is FIRST."
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        assert status(page) == "✓ Right. All xi are multiplied."
+
+
+def test_a_prediction_is_made_once_and_then_revealed(workshop):
+    with workshop(PREDICT) as visit:
+        page = visit.page
+        assert page.locator(".fx-question").get_by_text("It is −1/2.").count() == 0
+        page.get_by_label("yes").click()
+        page.get_by_role("button", name="Commit").click()
+        assert status(page) == "✗ Not what happens. Look again.\n\nIt is −1/2."
+        assert page.get_by_role("radio", disabled=True).count() == 2
+        assert page.get_by_role("button", name="Committed", disabled=True).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "right"),
+    [("0.75", True), ("3/4", True), ("0,8", True), (" .66 ", True), ("1/2", False), ("−0.75", False), ("0.86", False)],
+)
+def test_a_number_may_be_a_decimal_or_a_fraction(workshop, typed, right):
+    with workshop(NUMBER) as visit:
+        page = visit.page
+        page.get_by_role("textbox", name="Your number").fill(typed)
+        page.keyboard.press("Enter")
+        assert status(page).startswith("✓ As you predicted." if right else "✗ Not what happens.")
+        assert status(page).endswith("It is 3/4.")
+
+
+@pytest.mark.parametrize("typed", ["", "many", "1/", "1/2/3", "1/0"])
+def test_what_is_no_number_is_asked_for_again(workshop, typed):
+    with workshop(NUMBER) as visit:
+        visit.page.get_by_role("textbox", name="Your number").fill(typed)
+        visit.page.keyboard.press("Enter")
+        assert status(visit.page) == "Type a number, such as 0.75 or 3/4."
+        assert visit.page.get_by_role("button", name="Commit").is_enabled()
+
+
+@pytest.mark.parametrize("from_file", [False, True], ids=["served", "file"])
+def test_answers_stay_can_be_exported_and_cleared(workshop, from_file, tmp_path):
+    name = f"questions-{from_file}.html"
+    with workshop(QUICK, PREDICT, NUMBER, from_file=from_file, name=name) as visit:
+        page = visit.page
+        panel = page.get_by_role("region", name="Your answers")
+        assert "answered 0 of 3 questions on this page, 0 in the whole book" in panel.inner_text()
+        assert page.get_by_role("button", name="Export").is_disabled()
+        page.get_by_label("5").click()
+        page.get_by_role("button", name="Check").click()
+        page.get_by_role("textbox", name="Your number").fill("1/2")
+        page.keyboard.press("Enter")
+        assert "answered 2 of 3 questions" in panel.inner_text()
+
+        page.reload()
+        page.evaluate("window.flatcube.ready")
+        assert page.get_by_label("5").is_checked()
+        assert status(page) == "✓ Right. All xi are multiplied."
+        assert page.get_by_role("textbox", name="Your number").input_value() == "1/2"
+        assert status(page, 2).startswith("✗ Not what happens.")
+
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Export").click()
+        download.value.save_as(tmp_path / "answers.json")
+        exported = json.loads((tmp_path / "answers.json").read_text(encoding="utf-8"))
+        assert exported["answers"] == {
+            name.removesuffix(".html"): {
+                "degree": {"kind": "quick", "answer": "5", "right": True},
+                "share": {"kind": "predict", "answer": "1/2", "right": False},
+            }
+        }
+
+        page.get_by_role("button", name="Clear").click()
+        assert "answered 2 of 3" in panel.inner_text()
+        page.get_by_role("button", name="Clear all answers?").click()
+        assert "answered 0 of 3" in panel.inner_text()
+        assert page.get_by_role("textbox", name="Your number").is_enabled()
+        assert status(page) == ""
+        page.reload()
+        page.evaluate("window.flatcube.ready")
+        assert not page.get_by_label("5").is_checked()
+
+
+def test_without_storage_questions_still_answer(workshop):
+    forbid = "<script>Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });</script>"
+    with workshop(forbid, QUICK) as visit:
+        page = visit.page
+        page.get_by_label("5").click()
+        page.get_by_role("button", name="Check").click()
+        assert status(page).startswith("✓ Right.")
+        assert "export them before you leave" in page.get_by_role("region", name="Your answers").inner_text()
+
+
+def test_a_page_may_place_the_panel_itself(workshop):
+    with workshop(answers(), QUICK) as visit:
+        assert visit.page.get_by_role("region", name="Your answers").count() == 1
+        assert visit.page.locator(".fc-answers + .fc-question").count() == 1
+
+
+# ------------------------------------------------------------------------------------------------ charts
+
+THEME = """<style>
+html { --fc-ink: #111111; --fc-muted: #444444; --fc-line: #cccccc; --fc-paper: #ffffff; --fc-accent: #770077;
+  --fc-cat-1: #0000aa; --fc-cat-2: #aa5500; --fc-cat-3: #00aa00; --fc-cat-4: #aa00aa;
+  --fc-cat-5: #aaaa00; --fc-cat-6: #555555; --fc-minus: #0000aa; --fc-plus: #aa5500; --fc-sans: sans-serif; }
+html[data-theme="dark"] { --fc-ink: #eeeeee; --fc-cat-1: #aaaaff; }
+</style>"""
+
+
+def chart():
+    data = pd.DataFrame({"x": range(10), "y": [k * k for k in range(10)], "half": ["low"] * 5 + ["high"] * 5})
+    cut = alt.param(name="cut", value=3, bind=alt.binding_range(min=0, max=9, step=1, name="cut"))
+    picked = alt.selection_point(name="picked", fields=["half"], bind="legend")
+    drawn = alt.Chart(data, title="Squares grow").mark_bar().encode(x="x:O", y="y:Q", color="half:N")
+    drawn = drawn.transform_filter("datum.x <= cut").add_params(cut, picked)
+    return figure(drawn, alt="Ten bars, each the square of its place.")
+
+
+VIEW = "[...window.flatcube.views.values()][0]"
+
+
+def test_a_chart_is_one_named_picture_that_moves(workshop):
+    with workshop(THEME, chart()) as visit:
+        page = visit.page
+        picture = page.locator(".fc-chart svg")
+        assert picture.get_attribute("role") == "img"
+        assert picture.get_attribute("aria-label") == "Ten bars, each the square of its place."
+        assert page.locator(".fc-chart svg [role], .fc-chart svg [aria-label]").count() == 0
+        bars = page.locator(".mark-rect.role-mark path")
+        assert bars.count() == 4
+        page.get_by_role("slider", name="cut").press("ArrowRight")
+        assert page.evaluate(f"{VIEW}.signal('cut')") == 4
+        assert bars.count() == 5
+
+
+def test_a_chart_follows_the_theme_and_keeps_what_was_set(workshop):
+    with workshop(THEME, chart()) as visit:
+        page = visit.page
+        colours = "[...document.querySelectorAll('.mark-rect.role-mark path')].map(e => e.getAttribute('fill'))"
+        page.get_by_role("slider", name="cut").press("ArrowRight")
+        page.locator(".role-legend-label text", has_text="low").click()
+        before = page.evaluate(colours)
+        assert page.evaluate(f"{VIEW}.data('picked_store').length") == 1
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        page.wait_for_function("document.querySelector('.role-title-text text')?.getAttribute('fill') === '#eeeeee'")
+        page.wait_for_function(f"{VIEW}.signal('cut') === 4")
+        assert page.evaluate(colours) != before
+        assert page.evaluate(f"{VIEW}.data('picked_store').length") == 1
+        assert page.get_by_role("slider", name="cut").input_value() == "4"
+        assert page.locator(".fc-chart svg").count() == 1
+
+
+def test_the_chart_library_is_loaded_only_where_a_chart_is(workshop):
+    for elements, loaded in ([(explorer("cube"), QUICK), False], [(THEME, chart()), True]):
+        with workshop(*elements) as visit:
+            assert visit.page.evaluate("'vega' in window") is loaded
+
+
+# ------------------------------------------------------------------------------------------------ failures
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        (html(explorer("cube")).replace('"n":3', '"n":33'), "The cube explorer"),
+        (html(explorer("cube")).replace('"name":"cube"', '"name":"sphere"'), "The cube explorer"),
+        (html(explorer("cube")).replace('{"element"', '{{"element"'), "The cube explorer"),
+        (html(QUICK).replace('"kind":"quick"', '"kind":"slow"'), "If you choose: 5"),
+    ],
+    ids=["state", "script", "json", "question"],
+)
+def test_what_fails_keeps_its_fallback_and_says_so(workshop, broken, words):
+    with workshop(broken, explorer("fourier"), troubled=True) as visit:
+        failed = visit.page.locator(".fc-explorer, .fc-question").first
+        assert failed.get_attribute("data-mounted") == "false"
+        assert failed.locator(".fc-fallback").is_visible()
+        assert words in failed.inner_text()
+        assert failed.inner_text().endswith("This part of the page could not be made interactive here.")
+        assert visit.page.locator(".fc-explorer[data-mounted=true]").count() == 1  # the others are not harmed
+
+
+def test_a_chart_that_fails_is_told_in_words(workshop):
+    with workshop(THEME, html(chart()).replace('"mark"', '"remark"'), troubled=True) as visit:
+        said = visit.page.locator(".fc-chart").inner_text()
+        assert said == "This chart could not be drawn here. It shows: Ten bars, each the square of its place."
+
+
+def test_everything_is_mounted_soon_also_out_of_sight(workshop):
+    far = '<div style="height: 30000px"></div>'
+    with workshop(THEME, explorer("fourier", name="random", n=8), far, chart(), QUICK, explorer("cube")) as visit:
+        assert visit.page.locator("[data-mounted=true]").count() == 5  # with the panel of answers
+        assert visit.page.evaluate("performance.now()") < 5000
