@@ -1,0 +1,1 @@
+"""Experiments: each module computes one stored result of the book."""
