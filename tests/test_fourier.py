@@ -168,6 +168,8 @@ def test_large_integers_are_exact_or_refused():
     assert fourier.hadamard(np.array([-(2**61), 5])).tolist() == [5 - 2**61, -5 - 2**61]
     with pytest.raises(ValueError, match="can reach 18,446,744,073,709,551,616, which"):
         fourier.hadamard(np.array([-(2**63), 0]))
+    with pytest.raises(ValueError, match="can reach 9,007,199,254,740,994 and be rounded"):
+        fourier.transform(np.array([2**52 + 1, 0]))
     exact = np.array([2**52 - 1, 1])
     assert fourier.transform(exact).tolist() == [2**51, 2**51 - 1]
 
@@ -434,6 +436,15 @@ def test_wrong_input_is_refused_in_one_sentence(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_a_table_whose_transform_does_not_fit_is_refused_with_the_bytes_it_takes(monkeypatch):
+    table = np.ones(2**10, np.float32)
+    monkeypatch.setattr(cube, "_memory", lambda: 8 * 2**10)
+    fourier.transform(table)
+    for call, size in [(lambda: fourier.transform(table[::-1]), 12), (lambda: fourier.hadamard(table.astype(int)), 24)]:
+        with pytest.raises(ValueError, match=f"n = 10 take {size * 2**10:,} bytes, but this machine has 8,192"):
+            call()
 
 
 def test_a_nan_anywhere_is_found():

@@ -17,7 +17,7 @@ from functools import reduce
 
 import numpy as np
 
-from flatcube.formula import Node, parse, variables
+from flatcube.formula import evaluate, parse, variables
 
 __all__ = [
     "points", "index", "to_bits", "to_signs", "subset", "mask", "weights", "table", "formula",
@@ -132,7 +132,7 @@ def formula(text: str, n: int | None = None) -> np.ndarray:
     indices = _indices(n)
     if largest > n:
         raise ValueError(f"formula: uses x{largest}, but n = {n}")
-    return _boolean(_truth(tree, indices))
+    return _boolean(evaluate(tree, indices))
 
 
 def subset_parity(subset: Iterable[int], n: int) -> np.ndarray:
@@ -312,20 +312,6 @@ def _points(start: int, stop: int, n: int) -> np.ndarray:
 def _boolean(truth: np.ndarray) -> np.ndarray:
     """The ±1 table of truth values (booleans or 0/1)."""
     return np.where(truth, np.int32(-1), np.int32(1))
-
-
-def _truth(tree: Node, indices: np.ndarray) -> np.ndarray:
-    """The truth values (2^n,) of a parsed formula."""
-    if tree.kind == "variable":
-        return indices >> (tree.number - 1) & 1 == 1
-    if tree.kind == "constant":
-        return np.full(indices.shape, tree.number == 1)
-    parts = [_truth(part, indices) for part in tree.parts]
-    if tree.kind == "not":
-        return ~parts[0]
-    if tree.kind == "maj":
-        return 2 * np.sum(parts, axis=0) > len(parts)
-    return reduce({"or": np.logical_or, "xor": np.logical_xor, "and": np.logical_and}[tree.kind], parts)
 
 
 def _positive(n: int, name: str = "n") -> int:

@@ -1,4 +1,4 @@
-"""Reading Boolean formulas such as ``x1 & (x2 ^ ~x3)``.
+"""Reading and evaluating Boolean formulas such as ``x1 & (x2 ^ ~x3)``.
 
 The grammar, weakest operator first (the explorers in the browser implement the same one)::
 
@@ -15,9 +15,12 @@ nested ``DEEPEST`` deep.
 """
 
 import re
+from functools import reduce
 from typing import NamedTuple
 
-__all__ = ["DEEPEST", "Node", "parse", "variables"]
+import numpy as np
+
+__all__ = ["DEEPEST", "Node", "parse", "variables", "evaluate"]
 
 DEEPEST = 100  # far beyond what a person types, far below Python's recursion limit
 
@@ -61,6 +64,20 @@ def variables(tree: Node) -> set[int]:
     """The numbers of the variables that occur in ``tree``."""
     found = {tree.number} if tree.kind == "variable" else set()
     return found.union(*map(variables, tree.parts))
+
+
+def evaluate(tree: Node, indices: np.ndarray) -> np.ndarray:
+    """The truth values of ``tree`` at points given by table indices: bit i − 1 of an index is the truth of x_i."""
+    if tree.kind == "variable":
+        return indices >> (tree.number - 1) & 1 == 1
+    if tree.kind == "constant":
+        return np.full(indices.shape, tree.number == 1)
+    parts = [evaluate(part, indices) for part in tree.parts]
+    if tree.kind == "not":
+        return ~parts[0]
+    if tree.kind == "maj":
+        return 2 * np.sum(parts, axis=0) > len(parts)
+    return reduce({"or": np.logical_or, "xor": np.logical_xor, "and": np.logical_and}[tree.kind], parts)
 
 
 def _tokens(text: str) -> list[_Token]:

@@ -51,6 +51,7 @@ def hadamard(table: np.ndarray, axis: int = -1) -> np.ndarray:
     table = cube.check_table(table, axis=axis)
     if table.dtype.kind == "f":
         raise TypeError(f"table: expected integers or booleans, got dtype {table.dtype}; transform takes real numbers")
+    _check_memory(table, axis, 16)
     bound = _bound(table, axis)
     if bound > np.iinfo(np.int64).max:
         raise ValueError(f"table: sums of these integers can reach {bound:,}, which does not fit in 64 bits")
@@ -71,15 +72,24 @@ def _sums(table: np.ndarray, axis: int, scale: float, name: str) -> np.ndarray:
     table = cube.check_table(table, axis=axis, name=name, finite=False)
     if table.dtype.kind in "iu" and (bound := _bound(table, axis)) > _EXACT:
         raise ValueError(f"{name}: sums of these integers can reach {bound:,} and be rounded; convert to float64 first")
-    result = walsh(table, axis, _real(table), scale)
+    dtype = _real(table)
+    _check_memory(table, axis, dtype.itemsize)
+    result = walsh(table, axis, dtype, scale)
     if not np.isfinite(result.take(0, axis)).all():
         cube.check_table(table, axis=axis, name=name)
         raise ValueError(f"{name}: expected numbers whose sums fit in {result.dtype}, got {abs(table).max()}")
     return result
 
 
-def _real(table: np.ndarray) -> type:
-    return np.float32 if table.dtype == np.float32 else np.float64
+def _real(table: np.ndarray) -> np.dtype:
+    return np.dtype(np.float32 if table.dtype == np.float32 else np.float64)
+
+
+def _check_memory(table: np.ndarray, axis: int, extra: int) -> None:
+    """Refuse what takes too many bytes: ``extra`` per entry next to the table, and its copy if it is not contiguous."""
+    held = table.itemsize * (1 if table.flags.c_contiguous else 2)
+    length = table.shape[axis]
+    cube.check_size(length.bit_length() - 1, itemsize=(held + extra) * (table.size // length))
 
 
 def _bound(table: np.ndarray, axis: int) -> int:

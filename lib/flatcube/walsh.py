@@ -7,6 +7,7 @@ inside the result, one piece at a time. Panels and pieces fit in a core's cache 
 No second table is needed.
 """
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +30,7 @@ def walsh(table: np.ndarray, axis: int, dtype: type, scale: float) -> np.ndarray
     """
     axis %= table.ndim
     n = table.shape[axis].bit_length() - 1
-    inner = int(np.prod(table.shape[axis + 1 :]))  # entries between neighbours along the axis
+    inner = math.prod(table.shape[axis + 1 :])  # entries between neighbours along the axis
     if n == 0 or table.size == 0:
         return table.astype(dtype, order="C")
     result = np.empty(table.shape, dtype)
@@ -69,11 +70,8 @@ def _high_bits(table: np.ndarray, result: np.ndarray, scale: float) -> None:
 
 
 def _low_bits(table: np.ndarray, result: np.ndarray, bits: int, inner: int, scale: float) -> None:
-    """Transform ``bits`` bits above ``inner`` neighbours of a flat table, one piece at a time.
-
-    Table and result may be the same array: then the number of steps is even, and they end where they began.
-    """
-    groups = _low_groups(bits, even=table is result)
+    """Transform ``bits`` bits above ``inner`` neighbours of a flat table, perhaps the result itself, piece by piece."""
+    groups = _low_groups(bits)
     unit = inner << bits
     length = unit * max(_PIECE // (result.itemsize * unit), 1)
 
@@ -84,7 +82,7 @@ def _low_bits(table: np.ndarray, result: np.ndarray, bits: int, inner: int, scal
             source, final = table[here].astype(result.dtype, copy=False), result[here]
             below = inner
             for i, bits in enumerate(groups, start=1):
-                target = scratch[: final.size] if (len(groups) - i) % 2 else final
+                target = scratch[: final.size] if (len(groups) - i) % 2 else final  # the last is final
                 _step(source, target, bits, (below,), scale)
                 source, below = target, below << bits
 
@@ -112,10 +110,9 @@ def _high_groups(bits: int) -> list[int]:
     return _split(bits, -(-bits // _RADIX))
 
 
-def _low_groups(bits: int, even: bool) -> list[int]:
-    """The same, lowest group first, with one bit more in it: the second product is then less narrow."""
-    count = max(-(-(bits - 1) // _RADIX), 1)
-    first, *others = _split(bits - 1, count + (even and count % 2))
+def _low_groups(bits: int) -> list[int]:
+    """The same with one bit more in the first, lowest group: the second product is then less narrow."""
+    first, *others = _split(bits - 1, max(-(-(bits - 1) // _RADIX), 1))
     return [first + 1, *others]
 
 
@@ -151,4 +148,5 @@ def _share(sweep: Callable[[int, int], None], items: int, size: int) -> None:
 def _cores() -> int:
     """The cores that this process may use; OMP_NUM_THREADS limits them, as it limits BLAS."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, int(os.environ.get("OMP_NUM_THREADS") or cores))
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return max(1, min(cores, int(limit))) if limit.isdigit() else cores

@@ -1,0 +1,38 @@
+"""Speed as ratios to other packages, measured in one run: `make bench`.
+
+The other packages are installed once into _build/peers, without what they depend on: numpy, torch and sympy are those
+of the book. A package that does not install (pyfwht needs a C compiler) is left out and named.
+Choose subjects with `python tests/benchmarks/run.py transform`.
+"""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PEERS = HERE.parents[1] / "_build" / "peers"
+SUBJECTS = ["transform"]
+
+
+def install() -> None:
+    """Install each package of peers.txt that has not been tried yet."""
+    PEERS.mkdir(parents=True, exist_ok=True)
+    tried = PEERS / "tried.txt"
+    done = tried.read_text().splitlines() if tried.exists() else []
+    for line in (HERE / "peers.txt").read_text().splitlines():
+        if line in done or line.startswith("#"):
+            continue
+        print(f"installing {line} …", flush=True)
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", PEERS, line]
+        if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+            print(f"{line} does not install here")
+        with tried.open("a") as log:
+            log.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    install()
+    sys.path.append(str(PEERS))  # last: the book's own packages win
+    met = [importlib.import_module(subject).main() for subject in sys.argv[1:] or SUBJECTS]
+    print("All targets met." if all(met) else "Some targets were missed; on a busy machine, try again.")
