@@ -9,7 +9,7 @@ differences.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -42,12 +42,20 @@ def pieces(flat: np.ndarray) -> list[np.ndarray]:
 
 def pointwise(flat: np.ndarray, n: int) -> np.ndarray:
     """Σ_i (f(x) − f(x^{⊕i}))²/4 at every point of one or more tables, laid end to end."""
-    boolean = is_boolean(flat)
-    total = np.zeros(flat.shape, np.int32 if boolean else np.float64)
-    low = min(n, _PIECE)
-    for values, sums in zip(pieces(flat), pieces(total), strict=True):
-        _add_changes(values, sums, range(low), boolean)
-    _add_changes(flat, total, range(low, n), boolean)
+    change = _flips if is_boolean(flat) else _squares
+    total = np.zeros(flat.shape, np.int32 if change is _flips else np.float64)
+    values, sums = pieces(flat), pieces(total)
+    for f, s in zip(values, sums, strict=True):
+        for i in range(min(n, _PIECE)):  # neighbours within one piece
+            f, s = f.reshape(-1, 2, 1 << i), s.reshape(-1, 2, 1 << i)
+            s += change(f[:, 0], f[:, 1])[:, None]
+    for i in range(_PIECE, n):  # neighbours in two pieces
+        for k in range(len(values)):
+            other = k | 1 << (i - _PIECE)
+            if other != k:
+                added = change(values[k], values[other])
+                sums[k] += added
+                sums[other] += added
     return total
 
 
@@ -60,16 +68,15 @@ def mean_changes(tables: np.ndarray, n: int) -> np.ndarray:
     return np.stack([_small(tables, i) for i in range(n)], axis=-1) if n else np.zeros((len(tables), 0))
 
 
-def _add_changes(values: np.ndarray, total: np.ndarray, bits: Iterable[int], boolean: bool) -> None:
-    for i in bits:
-        f, s = values.reshape(-1, 2, 1 << i), total.reshape(-1, 2, 1 << i)
-        if boolean:
-            change = f[:, 0] != f[:, 1]
-        else:
-            change = np.subtract(f[:, 0], f[:, 1], dtype=np.float64)
-            change *= change
-            change /= 4
-        s += change[:, None]
+def _flips(f: np.ndarray, g: np.ndarray) -> np.ndarray:
+    return f != g
+
+
+def _squares(f: np.ndarray, g: np.ndarray) -> np.ndarray:
+    change = np.subtract(f, g, dtype=np.float64)
+    change *= change
+    change /= 4
+    return change
 
 
 def _pack(tables: np.ndarray) -> np.ndarray:

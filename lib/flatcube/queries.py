@@ -31,7 +31,8 @@ from flatcube.sampling import BlackBox
 
 __all__ = [
     "Verdict", "Finding", "black_box", "survival", "degree_trials", "degree_at_most", "estimate_degree",
-    "sparsity_plan", "tail_energy", "sparsity_at_most", "estimate_sparsity", "gf2_degree_at_most", "Heavy", "heavy_coefficients",
+    "sparsity_plan", "tail_energy", "sparsity_at_most", "estimate_sparsity", "gf2_degree_at_most",
+    "Heavy", "heavy_coefficients",
 ]  # fmt: skip
 
 _ROUNDING = 1000  # the default tolerance, in units in the last place of the largest value
