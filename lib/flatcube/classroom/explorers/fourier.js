@@ -218,9 +218,11 @@ function render({ model, el }) {
 
   function showTable() {
     const { n, subset } = state, largestValue = Math.max(...table.map(Math.abs)) || 1;
+    // values below the largest are pale enough for dark ink on them
+    const pale = (/** @type {number} */ value) => Math.abs(value) < 0.97 * largestValue;
     entries.show([...table].map((value, k) => ({
-      key: `t:${k}`, value, pressed: value < 0, weight: Math.abs(value) / largestValue, name: `f(${bits(k, n)}) = ${said(value)}`, text: n > 4 ? "" : bits(k, n),
-      look: look(value) + (Math.abs(value) < 0.6 * largestValue ? " pale" : "") + (subset && value * character(mask(subset), k) < 0 ? " differ" : ""),
+      key: `t:${k}`, value, pressed: value < 0, weight: pale(value) ? (0.45 * Math.abs(value)) / largestValue : 1, name: `f(${bits(k, n)}) = ${said(value)}`, text: n > 4 ? "" : bits(k, n),
+      look: look(value) + (pale(value) ? " pale" : "") + (subset && value * character(mask(subset), k) < 0 ? " differ" : ""),
     })), 2 ** Math.ceil(n / 2));
   }
 
