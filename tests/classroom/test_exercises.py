@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+
 from flatcube.classroom import exercises
 from flatcube.classroom.exercises import check, find, identifiers, solution, stub
 
@@ -158,14 +159,14 @@ def test_an_answer_that_spoils_its_arguments_hurts_only_itself():
 
 def test_an_unknown_mistake_is_told_what_it_gave():
     feedback = check("1.3", lambda table: np.asarray(table) + 1)
-    assert "0 of 4 fresh trials are right; for table = [" in feedback.text
-    assert "you give" in feedback.text
+    assert "Right in 0 of 4 fresh trials; for table = [" in feedback.text
+    assert "2 of 2 entries are wrong, the first at index 0, where you give" in feedback.text
     assert "shape (1,) where (2,) should come" in check("1.3", lambda table: [0]).text
 
 
 def test_an_answer_that_is_sometimes_right_hears_how_often():
     right = find("1.3").solution
-    assert "1 of 4 fresh trials" in check("1.3", lambda table: right(table) + (len(table) > 2)).text
+    assert "Right in 1 of 4 fresh trials" in check("1.3", lambda table: right(table) + (len(table) > 2)).text
 
 
 @pytest.mark.parametrize("spectrum", [
@@ -174,6 +175,10 @@ def test_an_answer_that_is_sometimes_right_hears_how_often():
 ])
 def test_other_ways_to_write_a_spectrum_are_right(spectrum: dict):
     assert check("1.1", spectrum).status == "right"
+
+
+def test_a_spectrum_with_names_for_subsets_is_told_how_to_write_them():
+    assert "not made of subsets such as (1, 3) and numbers" in check("1.1", {"x2": 0.5, "x3": 0.5}).text
 
 
 @pytest.mark.parametrize("id", ["1.99", "77.1", "", "one", 3])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import linecache
+import operator
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ def _entries(value: Any) -> dict[Any, float] | None:
     """
     try:
         if isinstance(value, dict):
-            pairs = {frozenset(subset): float(number) for subset, number in value.items()}
+            pairs = {frozenset(map(operator.index, subset)): float(number) for subset, number in value.items()}
             return {subset: number for subset, number in pairs.items() if abs(number) > 1e-12}
         array = np.asarray(value)
         return dict(np.ndenumerate(array.astype(float))) if array.dtype.kind in "biufO" else None
@@ -96,7 +97,7 @@ def difference(got: list, wanted: list, trials: list[tuple], task: Exercise) -> 
         return problem[0].upper() + problem[1:] + "."
     setting = zip(inspect.signature(task.solution).parameters, trials[first], strict=True)
     shown = ", ".join(f"{name} = {_shown(value)}" for name, value in setting)
-    return f"{sum(passed)} of {len(passed)} fresh trials are right; for {shown} {problem}."
+    return f"Right in {sum(passed)} of {len(passed)} fresh trials; for {shown} {problem}."
 
 
 def _problem(got: Any, wanted: Any) -> str:
@@ -113,8 +114,8 @@ def _problem(got: Any, wanted: Any) -> str:
     if np.shape(got) != np.shape(wanted):
         return f"you give an array of shape {np.shape(got)} where {np.shape(wanted)} should come"
     bad = _unequal(mine, right)
-    where = f" at index {bad[0][0]}, wrong like {len(bad)} of {len(right)} entries" if bad[0] else ", which is wrong"
-    return f"you give {mine[bad[0]]:.4g}{where}"
+    count = f"{len(bad)} of {len(right)} entries are wrong, the first at index {bad[0][0]}, where " if bad[0] else ""
+    return f"{count}you give {mine[bad[0]]:.4g}" + ("" if bad[0] else ", which is wrong")
 
 
 def _shown(value: Any) -> str:

@@ -120,12 +120,12 @@ def fast_transform(table: np.ndarray) -> np.ndarray:
     return values / len(values)
 
 
-def _passes(table: np.ndarray, second=np.subtract, *, passes: int | None = None) -> np.ndarray:
-    """Butterflies without the division; `second(a, b)` is the new second half."""
+def _passes(table: np.ndarray, second=np.subtract, *, passes: int | None = None, axis: int = 1) -> np.ndarray:
+    """Butterflies without the division; `second(a, b)` is the new second half, joined to the first along `axis`."""
     values = np.array(table, dtype=float)
     for bit in range(len(values).bit_length() - 1)[:passes]:
         a, b = np.moveaxis(values.reshape(-1, 2, 2**bit), 1, 0)
-        values = np.stack([a + b, second(a, b)], axis=1).ravel()
+        values = np.stack([a + b, second(a, b)], axis=axis).ravel()
     return values
 
 
@@ -144,6 +144,10 @@ fast_transform.mistake(
 fast_transform.mistake(
     "You divide by √(2ⁿ). That makes the matrix orthogonal, but a coefficient is a mean.",
     lambda table: _passes(table) / np.sqrt(len(table)),
+)
+fast_transform.mistake(
+    "Sums and differences are right but land in the wrong places: the two values of a pair go back to where they were.",
+    lambda table: _passes(table, axis=0) / len(table),
 )
 fast_transform.mistake(
     "Only the first pass is made: is `return` inside the loop?",
