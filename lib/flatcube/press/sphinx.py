@@ -25,6 +25,8 @@ UNUSED = re.compile(
     r"styles/|scripts/|basic\.css|pygments\.css|togglebutton|copybutton|clipboard|mystnb|thebe|proof\.css|exercise\.css"
 )
 MATHS = re.compile(r'class="[^"]*\b(math|amsmath|tex2jax_process|mathjax_process|output_area)\b')
+# Only the search page needs these; elsewhere the highlighter would write into figures.
+SEARCH = re.compile(r"documentation_options\.js|doctools\.js|sphinx_highlight\.js")
 UNUSED_INLINE = re.compile(r"THEBE_JS_URL|toggle|DOCUMENTATION_OPTIONS\.(pagename|search_as_you_type)")
 
 
@@ -44,8 +46,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def dress(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.Node | None) -> None:
     """Last touch of a page: only the files it needs, its place in the book, the repaired body."""
     body = context.get("body") or ""
-    context["css_files"] = [file for file in context["css_files"] if _needed(file, body)]
-    context["script_files"] = [file for file in context["script_files"] if _needed(file, body)]
+    for kind in ("css_files", "script_files"):
+        context[kind] = [file for file in context[kind] if _needed(file, body, search=pagename == "search")]
     context["chapter"] = next((row for row in front.plan() if row["slug"] == posixpath.basename(pagename)), None)
     tree = context["toctree"](maxdepth=1, collapse=True, includehidden=True, titles_only=True) or ""
     context["contents"] = contents(tree, context.get("toc") or "")
@@ -53,9 +55,11 @@ def dress(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any]
         context["body"] = polish(body)
 
 
-def _needed(file: Any, body: str) -> bool:
+def _needed(file: Any, body: str, *, search: bool) -> bool:
     """Whether a page with this body uses a file (or an inline script) that some extension offers to all pages."""
     name, inline = str(file.filename or ""), str(file.attributes.get("body", ""))
+    if SEARCH.search(name):
+        return search
     if "mathjax" in name or "window.MathJax" in inline:
         return bool(MATHS.search(body))
     if name.endswith(("sphinx-design.min.css", "design-tabs.js")):
@@ -204,7 +208,7 @@ def _tables(soup: BeautifulSoup) -> None:
         for style in ("border", "style"):
             table.attrs.pop(style, None)
         for corner in table.find_all("th"):
-            if not corner.get_text(strip=True) and not corner.find(True):
+            if not corner.get_text(strip=True) and not corner.find(["img", "svg", "input"]):
                 corner.name = "td"
         box = table.parent
         if isinstance(box, Tag) and "pst-scrollable-table-container" in box.get("class", []):

@@ -50,7 +50,7 @@
     const room = contents.clientHeight;
     if (current.offsetTop > room * 0.7) contents.scrollTop = current.offsetTop - room / 3;
   }
-  const links = new Map(all("#contents a[href^='#']").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
+  const links = new Map(all("#contents a[href^='#']").map((link) => [decodeURIComponent(String(link.getAttribute("href")).slice(1)), link]));
   const heads = [...links.keys()].map((id) => document.getElementById(id)).filter((section) => section !== null);
   const mark = () => {
     const reached = heads.filter((section) => section.getBoundingClientRect().top < 160).pop();
@@ -75,8 +75,6 @@
     }
   };
   all(boxes).forEach((box) => { watch.observe(box); reach(box); });
-  const typeset = /** @type {any} */ (window).MathJax?.startup?.promise;
-  typeset?.then(() => all(boxes).forEach(reach));
   addEventListener("load", () => {
     const maths = /** @type {any} */ (window).MathJax?.startup?.promise;
     maths?.then(() => all(boxes).forEach(reach));
@@ -103,13 +101,13 @@
     box.append(button);
   });
 
-  // On paper everything is open and black on white.
+  // On paper proofs and solutions are open, and all is black on white; the code of a figure stays folded.
   /** @type {{ theme?: string, folds: HTMLDetailsElement[] }} */
   const screen = { folds: [] };
   addEventListener("beforeprint", () => {
     screen.theme = root.dataset.theme;
     root.dataset.theme = "light";
-    screen.folds = /** @type {HTMLDetailsElement[]} */ (all("details:not([open])"));
+    screen.folds = /** @type {HTMLDetailsElement[]} */ (all("details:not([open], .above-input)"));
     screen.folds.forEach((fold) => { fold.open = true; });
   });
   addEventListener("afterprint", () => {

@@ -1,0 +1,123 @@
+"""The pages' own face: repaired HTML, the contents, the plan, and colours that can be read."""
+
+import json
+import re
+
+import pytest
+
+from flatcube import cube
+from flatcube.press import front, sphinx
+
+CSS = (sphinx.THEME / "flatcube.css").read_text(encoding="utf-8")
+READABLE = ["ink", "muted", "accent", "minus", "plus", "good", "bad", *(f"cat-{i}" for i in range(1, 7))]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb as WCAG 2 defines it."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_colour_of_text_has_enough_contrast(theme):
+    block = re.search(rf'html\[data-theme="{theme}"\] \{{(.*?)\}}', CSS, re.S)[1]
+    colours = dict(re.findall(r"--fc-([\w-]+): (#[0-9a-f]{6})", block))
+    assert contrast("#ffffff", "#000000") == pytest.approx(21)
+    assert set(READABLE) <= set(colours)
+    for ground in ("paper", "panel"):
+        for name in READABLE:
+            assert contrast(colours[name], colours[ground]) >= 4.5, f"{name} on {ground}"
+
+
+def test_a_folded_proof_becomes_details_with_a_title():
+    body = '<div class="proof dropdown admonition" id="proof"><p>Proof. Expand <em>both</em> sums.</p></div>'
+    page = sphinx.polish(body * 2)
+    assert page.count('<details class="proof admonition fc-proof fc-fold">') == 2
+    assert '<summary class="admonition-title">Proof</summary><p>Expand <em>both</em> sums.</p>' in page
+    assert 'id="proof"' not in page
+
+
+def test_a_folded_solution_has_no_link_in_its_handle():
+    body = (
+        '<div class="solution dropdown admonition" id="s"><p class="admonition-title">Solution to '
+        '<a href="#e">Exercise 1</a></p><section id="solution-content"><p>Try.</p></section></div>'
+    )
+    page = sphinx.polish(body)
+    assert '<summary class="admonition-title">Solution to Exercise 1</summary>' in page
+    assert "solution-content" not in page
+
+
+def test_the_effort_of_an_exercise_is_said_in_words():
+    title = '<p class="admonition-title">Exercise (1.2 One (small) step ●●○ 8 min)</p>'
+    page = sphinx.polish(f'<div class="exercise admonition">{title}</div>')
+    assert '<span class="caption-number">Exercise 1.2</span> One (small) step ' in page
+    assert 'aria-label="difficulty 2 of 3, 8 minutes"' in page
+
+
+def test_tables_get_a_box_and_an_empty_corner_is_no_heading():
+    page = sphinx.polish('<table border="1" class="dataframe"><tr><th></th><th>n</th></tr></table>')
+    assert page == '<div class="fc-table"><table class="dataframe"><tr><td></td><th>n</th></tr></table></div>'
+
+
+def test_punctuation_stays_with_its_formula():
+    page = sphinx.polish(r'<p>so <span class="math">\(x\)</span>, and <span class="math">\(y\)</span> too</p>')
+    assert r'<span class="fc-joined"><span class="math">\(x\)</span>,</span> and' in page
+    assert page.count("fc-joined") == 1
+
+
+def test_test_markers_are_not_shown():
+    code = '<div class="cell_input"><pre><span class="c1"># NBVAL_CHECK_OUTPUT</span>\n<span>f</span>\n</pre></div>'
+    assert sphinx.polish(code) == '<div class="cell_input"><pre><span>f</span>\n</pre></div>'
+
+
+def test_payloads_and_drawings_pass_unchanged():
+    payload = json.dumps({"prompt": "a < b & c <\\/script> “ü” &amp;"})
+    script = f'<script type="application/json">{payload}</script>'
+    page = sphinx.polish(f'<div class="fc-question">{script}</div><svg viewBox="0 0 1 1"></svg>')
+    assert script in page
+    assert re.search(r'viewbox="0 0 1 1"', page, re.I)
+
+
+def test_scripts_that_look_for_a_kernel_are_dropped():
+    assert sphinx.polish("<script>kernelName = 'python3'</script><p>x</p>") == "<p>x</p>"
+
+
+def test_contents_number_parts_and_show_the_sections_of_the_page():
+    tree = (
+        '<p class="caption"><span class="caption-text">Functions on the cube</span></p><ul>'
+        '<li class="toctree-l1 current"><a class="current" href="#">1. Fourier</a></li>'
+        '<li class="toctree-l1"><a href="n.html">Notation</a></li></ul>'
+    )
+    inner = '<ul><li><a href="#p">1.1. Parities</a><ul><li>x</li></ul></li></ul>'
+    sections = f'<ul><li><a href="#">1. Fourier</a>{inner}</li></ul>'
+    page = sphinx.contents(tree, sections)
+    assert "Part I · Functions on the cube" in page
+    assert '<a class="current" href="#"><span class="section-number">1 </span>Fourier</a><ul>' in page
+    assert '<a href="#p"><span class="section-number">1.1 </span>Parities</a></li>' in page
+    assert '<a href="n.html">Notation</a>' in page
+
+
+def test_the_plan_is_in_order_and_asks_enough_of_every_chapter():
+    rows = front.plan()
+    assert [int(row["number"]) for row in rows] == list(range(1, 19))
+    assert [row["numeral"] for row in rows] == ["I"] * 3 + ["II"] * 3 + ["III"] * 5 + ["IV"] * 7
+    least = {"formulas": 10, "explorers": 1, "exercises": 5, "quick": 3, "predict": 1, "figures": 6}
+    for row in rows:
+        assert row["slug"].startswith(f"{int(row['number']):02}-")
+        assert all(int(row[key]) >= count for key, count in least.items())
+        assert int(row["charts"]) + int(row["explorers"]) >= 3
+
+
+def test_the_drawn_cube_shows_where_a_function_changes():
+    for function, changing in [(cube.parity, 12), (cube.majority, 6), (cube.first, 4)]:
+        drawing = front.picture(function(3), "a <label>")
+        assert drawing.count("<path") == 12
+        assert drawing.count("--change:1.00") == changing
+        assert drawing.count('class="fc-minus"') == 4
+        assert 'aria-label="a &lt;label&gt;"' in drawing
