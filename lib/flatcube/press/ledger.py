@@ -251,7 +251,7 @@ def typeset(text: str, known: Iterable[str] = ()) -> str:
     """
     text = html.escape(text, quote=False)
     text = re.sub(r"(?<=[\w‖)}])\^(?:\{([^}]+)\}|\(((?:[^()]|\([^()]*\))+)\)|(\w+))", r"<sup>\1\2\3</sup>", text)
-    text = re.sub(r"(?<=[^\W_]|‖|\))_(?:\{([^}]+)\}|([A-Za-z0-9Α-ω]+|∞))", r"<sub>\1\2</sub>", text)
+    text = re.sub(r"(?<=[^\W_]|[‖)∏∑])_(?:\{([^}]+)\}|([A-Za-z0-9Α-ω]+|[∞∅]))", r"<sub>\1\2</sub>", text)
     ids = set(known)
     return re.sub(
         r"\b[A-Z]{2}-[A-Za-z0-9-]*[A-Za-z0-9]",

@@ -42,7 +42,7 @@ class Module(SphinxDirective):
         """The module's own words, then its public names."""
         self.env.note_dependency(origin)
         source = Path(origin).read_text(encoding="utf-8")
-        section = nodes.section("", nodes.title("", name), ids=[name.replace(".", "-")])
+        section = nodes.section("", nodes.title("", name), ids=[name.replace(".", "-")], classes=["fc-library"])
         section += _prose(ast.get_docstring(ast.parse(source)))
         for definition, label in _public(source):
             section += _entry(definition, source, f"{name}.{label}", label)
@@ -58,7 +58,8 @@ class Subjects(Module):
         self.env.note_reread()  # a new module belongs here at once
         names = dict.fromkeys(f"flatcube.{row['subject']}" for row in front.plan(self.config.flatcube_data))
         found = [(name, importlib.util.find_spec(name)) for name in names]
-        return [self.section(name, spec.origin) for name, spec in found if spec and spec.origin]
+        sections = [self.section(name, spec.origin) for name, spec in found if spec and spec.origin]
+        return [section for section in sections if section.next_node(nodes.container)]
 
 
 def _public(source: str) -> list[tuple[Definition, str]]:
