@@ -8,6 +8,7 @@ import nbformat
 import numpy as np
 import pytest
 
+from flatcube import cube, fourier
 from flatcube.classroom import exercises
 from flatcube.classroom.exercises import check, find, identifiers, solution, stub
 
@@ -201,7 +202,11 @@ def test_instances_are_fresh_for_readers_and_repeated_by_the_press(monkeypatch: 
 
 
 def test_feedback_has_a_page_form_and_a_plain_form():
-    forms = check("1.2", lambda table, mask: "<b>")._repr_mimebundle_()
+    def broken(table, mask):
+        raise ValueError("a < b <script>")
+
+    forms = check("1.2", broken)._repr_mimebundle_()
+    assert "a &lt; b &lt;script&gt;" in forms["text/html"] and "a < b <script>" in forms["text/plain"]
     assert set(forms) == {"text/html", "text/plain"}
     assert 'data-status="wrong"' in forms["text/html"] and 'role="status"' in forms["text/html"]
     assert "<strong>Not yet.</strong>" in forms["text/html"] and "<em>Hint:</em>" in forms["text/html"]
@@ -212,6 +217,33 @@ def test_solutions_are_folded():
     forms = solution("1.3")._repr_mimebundle_()
     assert re.match('<details class="[^"]*"><summary class="[^"]*">Solution of 1.3</summary>', forms["text/html"])
     assert forms["text/html"].rstrip().endswith("</details>")
+
+
+# ── The solutions of chapter 1 against the library, which computes the same in other ways ─────────────────────────────
+def by_library(id: str, arguments: tuple):
+    if id == "1.1":
+        table = cube.formula("x1 & x2 | ~x1 & x3")
+        return dict(fourier.spectrum(table).top(8))
+    if id == "1.2":
+        return fourier.transform(arguments[0])[arguments[1]]
+    if id == "1.3":
+        return fourier.transform(arguments[0])
+    if id == "1.4":
+        table, bit = fourier.inverse(arguments[0]), 1 << (arguments[1] - 1)
+        return np.mean((table - table[np.arange(len(table)) ^ bit]) ** 2) / 4
+    if id == "1.5":
+        coefficients, i, sign = arguments
+        n = len(coefficients).bit_length() - 1
+        return fourier.transform(fourier.inverse(coefficients)[cube.points(n)[:, i - 1] == sign])
+    table = cube.even_sum(list(arguments[0].items()), 5)
+    return dict(fourier.spectrum(table).top(32))
+
+
+@EVERY
+def test_the_solution_agrees_with_the_library(id: str):
+    task, rng = find(id), np.random.default_rng(7)
+    for arguments in [trial for _ in range(5) for trial in task.instances(rng)]:
+        assert exercises.same(task.solution(*arguments), by_library(id, arguments))
 
 
 # ── The chapters and the engine say the same ─────────────────────────────────────────────────────────────────────
