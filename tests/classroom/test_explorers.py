@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from flatcube import cube, fourier
+from flatcube import cube, fourier, sensitivity
 from flatcube.classroom import explorers
 from flatcube.classroom.explorers import bundle, classic, explorer, names
 
@@ -24,7 +24,7 @@ def lab(monkeypatch):
 
 
 def test_every_explorer_has_both_halves():
-    assert names() == ["cube", "fourier"]
+    assert names() == ["cube", "fourier", "sensitivity"]
     for name in names():
         figure = explorer(name)
         assert figure.name == name
@@ -60,6 +60,14 @@ def test_an_unknown_explorer_is_named():
         ("fourier", {"name": "threshold", "n": 3, "parameter": 5}, "threshold on 3 variables can have 0, 1, 2, 3, 4"),
         ("fourier", {"name": "tribes", "n": 6, "parameter": 4}, "tribes on 6 variables can have 1, 2, 3, 6, got 4"),
         ("fourier", {"name": "parity", "parameter": 1}, "parameter: parity on 3 variables can have 0, got 1"),
+        ("sensitivity", {"n": 1}, "n: expected an integer from 2 to 5, got 1"),
+        ("sensitivity", {"name": "tribes"}, "name: expected one of majority, .* got 'tribes'"),
+        ("sensitivity", {"name": "custom", "table": "01100110"}, r"table: expected 8 signs \+ and -, got '01100110'"),
+        ("sensitivity", {"name": "custom", "table": [1.0, 2.0]}, "table: expected 8 signs or finite numbers for n = 3"),
+        ("sensitivity", {"correlation": -0.1}, "correlation: expected a number from 0 to 1, got -0.1"),
+        ("sensitivity", {"correlation": True}, "correlation: expected a number from 0 to 1, got True"),
+        ("sensitivity", {"variable": 4}, "variable: expected None or an integer from 1 to 3, got 4"),
+        ("sensitivity", {"variable": 0}, "variable: expected None or an integer from 1 to 3, got 0"),
     ],
 )
 def test_a_wrong_state_is_refused_in_one_sentence(name, state, complaint):
@@ -86,7 +94,7 @@ def test_the_state_is_a_copy():
     assert figure.state["n"] == 3
 
 
-@pytest.mark.parametrize("name", ["cube", "fourier"])
+@pytest.mark.parametrize("name", ["cube", "fourier", "sensitivity"])
 def test_a_table_goes_in_and_out(name, press):
     figure = explorer(name)
     table = cube.random_boolean(4, rng=3)
@@ -122,6 +130,23 @@ def test_the_fourier_explorer_shows_the_library():
     assert shown["polynomial"] == spectrum.polynomial()
 
 
+def test_the_sensitivity_explorer_shows_the_library():
+    shown = explorer("sensitivity").displayed({"n": 4, "name": "majority", "correlation": 0.5})
+    table = cube.majority(4)
+    assert [shown[f"s:{k}"] for k in range(16)] == sensitivity.at_points(table).tolist()
+    assert [shown[f"i:{i}"] for i in range(1, 5)] == sensitivity.influences(table).tolist()
+    lit = [shown[key] for key in shown if key.startswith("e:")]
+    assert len(lit) == 32 and sum(lit) / 8 == shown["average"] == sensitivity.average(table)
+    assert shown["disagreement"] == sensitivity.disagreement(table, 0.5) <= shown["by-average"]
+    assert (shown["maximum"], shown["degree"], shown["variance"]) == (3, 4, pytest.approx(1 - (6 / 16) ** 2))
+
+
+def test_a_real_function_has_no_disagreement():
+    shown = explorer("sensitivity").displayed({"name": "mean", "n": 5})
+    assert (shown["average"], shown["stability"]) == (pytest.approx(1 / 5), pytest.approx(0.8 / 5))
+    assert not {"disagreement", "by-average", "by-maximum"} & shown.keys()
+
+
 @pytest.mark.parametrize(
     ("state", "table"),
     [
@@ -144,7 +169,7 @@ def test_random_tables_differ_by_seed_and_are_balanced():
 # ------------------------------------------------------------------------------------------------ homes
 
 
-@pytest.mark.parametrize("name", ["cube", "fourier"])
+@pytest.mark.parametrize("name", ["cube", "fourier", "sensitivity"])
 def test_the_press_gets_a_still_bundle(name, press):
     first, second = (explorer(name)._repr_mimebundle_() for _ in range(2))
     assert first == second
@@ -159,13 +184,13 @@ def test_the_press_never_loads_the_widget_library():
     code = (
         "import os, sys; os.environ['FLATCUBE_PRESS'] = '1'\n"
         "from flatcube.classroom.explorers import explorer\n"
-        "explorer('cube')._repr_mimebundle_(); explorer('fourier')._repr_mimebundle_()\n"
+        "[explorer(name)._repr_mimebundle_() for name in ('cube', 'fourier', 'sensitivity')]\n"
         "sys.exit('anywidget' in sys.modules or 'ipywidgets' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["cube", "fourier"])
+@pytest.mark.parametrize("name", ["cube", "fourier", "sensitivity"])
 def test_in_jupyterlab_the_widget_goes_both_ways(name, lab):
     figure = explorer(name)
     shown = figure._repr_mimebundle_()
@@ -179,7 +204,7 @@ def test_in_jupyterlab_the_widget_goes_both_ways(name, lab):
     assert widget.state["table"] == "+--+-++-"
 
 
-@pytest.mark.parametrize("name", ["cube", "fourier"])
+@pytest.mark.parametrize("name", ["cube", "fourier", "sensitivity"])
 def test_the_scripts_are_self_contained(name):
     module, script = bundle(name), classic(name)
     assert not re.search(r"^\s*import\b", module, re.MULTILINE)

@@ -50,11 +50,11 @@ export function put(node, key, value, text = format(value)) {
 
 // ---------------------------------------------------------------------------------------------- controls
 
-/** @type {(options: { label: string, min: number, max: number, onInput(value: number): void }) =>
+/** @type {(options: { label: string, min: number, max: number, step?: number, onInput(value: number): void }) =>
  *     { root: any, label(text: string): void, show(value: number, limits?: { min?: number, max?: number, key?: string }): void }} */
-export function slider({ label, min, max, onInput }) {
+export function slider({ label, min, max, step = 1, onInput }) {
   const id = fresh("slider");
-  const input = h("input", { type: "range", id, min, max, step: 1, input: () => onInput(Number(input.value)) });
+  const input = h("input", { type: "range", id, min, max, step, input: () => onInput(Number(input.value)) });
   const output = h("output", { for: id, class: "fx-number" });
   const title = h("label", { for: id }, label);
   const root = h("div", { class: "fx-control" }, title, input, output);
@@ -184,13 +184,15 @@ export function bars({ label, onPick, onPoint }) {
     show(cells, { groups = [], low = -1, high = 1, values = false } = {}) {
       const top = Math.max(high, ...cells.map((cell) => cell.value));
       const bottom = Math.min(low, ...cells.map((cell) => cell.value));
-      const y = (/** @type {number} */ value) => 8 + ((top - value) / (top - bottom)) * (PLOT - 8);
+      const head = values ? 18 : 8; // room for a number on the highest bar
+      const y = (/** @type {number} */ value) => head + ((top - value) / (top - bottom)) * (PLOT - head);
       const gap = groups.length > 1 ? Math.max(0.6, cells.length / 60) : 0;
       const slot = 100 / (cells.length + gap * Math.max(0, groups.length - 1));
       const longest = Math.max(0, ...cells.map((cell) => (cell.text ?? "").length));
       const steep = longest > 1 && cells.length > 8;
       const wide = cells.length > 64 ? 1 : 0.72; // of a slot; gaps between very many bars would only blur them
       const feet = longest === 0 ? 4 : steep ? 10 + 7 * longest : 18;
+      attributes(root, { "data-many": cells.length > 64 ? true : null });
       attributes(plot, { height: PLOT + feet + (groups.length ? 20 : 4), ...(!onPick && { "aria-label": `${label}: ${cells.map((cell) => cell.name).join("; ")}` }) });
       const marks = [...new Set([bottom, 0, top])];
       axis.replaceChildren(...marks.map((value) => h("span", { style: `top: ${y(value)}px` }, format(value))), ...(groups.length ? [h("span", { style: `top: ${PLOT + feet + 10}px` }, "|S|")] : []));
@@ -259,9 +261,11 @@ export function mark(value, other) {
 }
 
 /** The cube with a function on its corners (the discs) and a second one to compare with (the rims): where the two
- * agree a corner is one whole disc, where they differ a small disc inside a broken rim.
+ * agree a corner is one whole disc, where they differ a small disc inside a broken rim. A corner with a `score` shows
+ * that number instead of its sign, in a full disc if it is true and in a ring if not. Edges in the directions of `mask`
+ * are marked, unless `edgeLook` says how the edge from corner k in direction i looks.
  * @type {(options: { label: string, hint: string, onPress(at: number): void, onPoint?: (at: number) => void }) =>
- *     { root: any, show(corners: (Cell & { other: number })[], mask: number): void, turn(angle: number): void }} */
+ *     { root: any, show(corners: (Cell & { other: number, score?: { key: string, value: number, text: string } })[], mask: number, edgeLook?: (k: number, i: number) => Record<string, any>): void, turn(angle: number): void }} */
 export function hypercube({ label, hint, onPress, onPoint }) {
   const about = fresh("about");
   const edges = svg("g", { class: "fx-edges" }), names = svg("g", { class: "fx-names", "aria-hidden": "true" }), dots = svg("g");
@@ -290,7 +294,7 @@ export function hypercube({ label, hint, onPress, onPoint }) {
   };
   return {
     root, turn,
-    show(corners, mask) {
+    show(corners, mask, edgeLook = (k, i) => ({ "data-look": mask >> i & 1 ? "crossing" : null })) {
       const size = Math.log2(corners.length);
       if (size !== n) {
         n = size;
@@ -301,10 +305,15 @@ export function hypercube({ label, hint, onPress, onPoint }) {
       }
       let edge = 0;
       for (let k = 0; k < corners.length; k++) {
-        for (let i = 0; i < n; i++) if (!(k >> i & 1)) attributes(edges.children[edge++], { "data-look": mask >> i & 1 ? "crossing" : null });
-        const { key, name, value, other } = corners[k], dot = dots.children[k];
+        for (let i = 0; i < n; i++) if (!(k >> i & 1)) attributes(edges.children[edge++], edgeLook(k, i));
+        const { key, name, value, other, score } = corners[k], dot = dots.children[k];
         attributes(dot, { "data-value": key, "data-number": value, "aria-label": name, "aria-pressed": value < 0 ? "true" : "false", "data-look": value === other ? "agree" : "differ" });
-        dress([...dot.children].slice(2), RADII[n], value, other);
+        dress([...dot.children].slice(2, 5), RADII[n], value, other);
+        if (!score) continue;
+        if (!dot.children[5]) dot.append(svg("text", { class: "fx-score" }));
+        attributes(dot.children[5], { style: `font-size: ${Math.min(RADII[n] - 1, 22, (2.6 * RADII[n]) / score.text.length)}px` });
+        attributes(dot, { "data-score": Math.abs(value) === 1 ? "whole" : "part", style: `--weight: ${45 * Math.min(1, Math.abs(value))}%` });
+        put(dot.children[5], score.key, score.value, score.text);
       }
     },
   };
