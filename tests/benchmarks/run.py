@@ -6,6 +6,7 @@ Choose subjects with `python tests/benchmarks/run.py transform`.
 """
 
 import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,5 +35,6 @@ def install() -> None:
 if __name__ == "__main__":
     install()
     sys.path.append(str(PEERS))  # last: the book's own packages win
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
     met = [importlib.import_module(subject).main() for subject in sys.argv[1:] or SUBJECTS]
     print("All targets met." if all(met) else "Some targets were missed; on a busy machine, try again.")
