@@ -5,9 +5,8 @@ place), boofun float64; sympy gets a list, scipy a ready matrix. The targets are
 all cores allowed; on a busy machine the ratios of processor time are the ones to trust.
 """
 
-import numpy as np
-
 import arena
+import numpy as np
 
 CASES = [(1, 12), (1, 16), (1, 20), (1, 22), (1, 24), (1000, 12)]  # (tables, n)
 SMALL, LARGE = (1, 12), (1, 22)  # for memory: a first call to load what is needed, and the one that is measured
