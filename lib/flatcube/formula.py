@@ -24,7 +24,7 @@ __all__ = ["DEEPEST", "Node", "parse", "variables", "evaluate"]
 
 DEEPEST = 100  # far beyond what a person types, far below Python's recursion limit
 
-_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z_]\w*)|(?P<number>\d+)|(?P<sign>[~&^|(),])|(?P<other>\S))")
+_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)|(?P<sign>[~&^|(),])|(?P<other>\S))")
 _LEVELS = (("or", "|"), ("xor", "^"), ("and", "&"))  # weakest first
 _ATOM = "a variable such as x1, 0, 1, ~, maj or ("
 

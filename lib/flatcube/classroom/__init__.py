@@ -15,6 +15,7 @@ _HOME = {
     "glue": "glue",
     "quick": "questions",
     "predict": "questions",
+    "answers": "questions",
     "check": "exercises",
     "interactive": "widgets",
     "explorer": "explorers",
