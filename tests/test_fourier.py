@@ -70,8 +70,8 @@ def test_two_routes_agree_on_every_way_of_cutting_the_work(monkeypatch):
     for piece, product in itertools.product([8, 64, 256, 2**18], [2**10, 2**13, 2**18]):
         monkeypatch.setattr(walsh, "_PIECE", piece)
         monkeypatch.setattr(walsh, "_PRODUCT", product)
-        for serial, shape in itertools.product([1, 2**18], [(128,), (3, 64), (5, 16, 3), (32, 7), (2, 1, 4), (2, 130)]):
-            monkeypatch.setattr(walsh, "_SERIAL", serial)
+        for share, shape in itertools.product([1, 2**18], [(128,), (3, 64), (5, 16, 3), (32, 7), (2, 1, 4), (2, 130)]):
+            monkeypatch.setattr(walsh, "_SHARE", share)
             axis = next(a for a, length in enumerate(shape) if length & (length - 1) == 0 and length > 1)
             table = rng.standard_normal(shape)
             expected = np.moveaxis(definition(np.moveaxis(table, axis, -1)), -1, axis)
@@ -236,6 +236,19 @@ def test_tolerance_decides_what_is_zero():
     assert fourier.spectrum(cube.random_sparse(12, 3, 20, rng=0).astype(np.float32)).sparsity == 21
 
 
+def test_what_cancels_is_zero():
+    cancels = fourier.Spectrum([0, 0.1 + 0.2, 0, -0.3]).restrict({2: 1})
+    assert cancels.coefficients[1] != 0 and cancels.sparsity == 0
+    odd, even = (fourier.spectrum(cube.mean(5) + 0.1 * cube.mean(5) ** k) for k in (3, 2))
+    assert odd.convolve(fourier.spectrum(cube.mean(5) ** 2 / 7)).sparsity == 0  # c_S(f) c_S(g) is rounding only
+    assert even.convolve(odd).degree == 1
+
+
+def test_the_largest_of_values_is_no_overflow():
+    table = np.full(2**6, np.finfo(np.float64).max)
+    assert fourier.transform(table)[0] == np.finfo(np.float64).max
+
+
 def test_top_orders_by_modulus_then_degree_then_mask():
     spectrum = fourier.Spectrum([0.5, -1, 0, 0.5, 0, 1, 0.25, 0])
     assert spectrum.top(3) == [((1,), -1.0), ((1, 3), 1.0), ((), 0.5)]
@@ -266,7 +279,7 @@ def test_convolution_theorem(n):
 def test_low_degree_projection_is_the_nearest():
     spectrum = fourier.spectrum(random_table(7))
     near = spectrum.low_degree(3)
-    assert near.degree == 3
+    assert near.degree == 3 and spectrum.low_degree(-1).norm2 == 0
     assert math.isclose(spectrum.distance(near), spectrum.profile[4:].sum())
     assert math.isclose(spectrum.distance(near), np.mean((spectrum.table() - near.table()) ** 2))
     moved = fourier.Spectrum(near.coefficients + 0.1 * fourier.spectrum(random_table(7, 5)).low_degree(3).coefficients)
@@ -415,6 +428,7 @@ ONE, TWO = fourier.Spectrum([1.0, 0]), fourier.Spectrum([1.0, 0, 0, 0])
         (lambda: fourier.transform([[1, 0.5], [1, np.nan]], 0), ValueError, "expected finite numbers, got nan"),
         (lambda: fourier.inverse([1, np.inf]), ValueError, "coefficients: expected finite numbers, got inf"),
         (lambda: fourier.inverse([1e308, 1e308]), ValueError, "whose sums fit in float64, got 1e\\+308"),
+        (lambda: fourier.inverse([1e308, -1e308]), ValueError, "whose sums fit in float64, got 1e\\+308"),
         (lambda: fourier.transform([1j, 1]), TypeError, "table: expected real numbers .*, got dtype complex128"),
         (lambda: fourier.transform(["a", "b"]), TypeError, "table: expected real numbers"),
         (lambda: fourier.transform(np.ones(2, np.longdouble)), TypeError, "of at most 64 bits, got dtype"),
@@ -422,12 +436,15 @@ ONE, TWO = fourier.Spectrum([1.0, 0]), fourier.Spectrum([1.0, 0, 0, 0])
         (lambda: fourier.convolve([1, 1], [1, 1, 1, 1]), ValueError, "g: expected a table of length 2 like f, got 4"),
         (lambda: fourier.Spectrum(np.ones((2, 2))), ValueError, "coefficients: expected one function, got shape"),
         (lambda: ONE.convolve(TWO), ValueError, "other: expected a spectrum on n = 1 variables like this one, got 2"),
+        (lambda: TWO.top(-1), ValueError, "k: expected an integer ≥ 0, got -1"),
+        (lambda: TWO.low_degree(1.5), TypeError, "degree: expected an integer, got float"),
         (lambda: TWO.restrict({3: 1}), ValueError, "subset: expected numbers from 1 to 2, got 3"),
         (lambda: TWO.restrict({1: 0}), ValueError, "fixed: expected −1 and \\+1, got bits"),
         (lambda: fourier.from_even([((3,), 1.0)], 2), ValueError, "subset: expected numbers from 1 to 2, got 3"),
         (lambda: fourier.from_even([], 60), ValueError, "n: tables with n = 60 take [0-9,]+ bytes"),
         (lambda: fourier.learn_low_degree([[0, 1]], [1], 1), ValueError, "points: expected −1 and \\+1, got bits"),
         (lambda: fourier.learn_low_degree([[1, 1]], [1, 2], 1), ValueError, "values: expected \\(m,\\) for points"),
+        (lambda: fourier.learn_low_degree([[1, 1]], [np.nan], 1), ValueError, "values: expected finite numbers"),
         (lambda: fourier.learn_low_degree(np.ones((2, 45)), [1, 2], 1), ValueError, "n: tables with n = 45 take"),
         (lambda: fourier.to_boofun([0, 1]), ValueError, "table: expected −1 and \\+1, got bits"),
     ],

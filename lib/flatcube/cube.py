@@ -23,7 +23,7 @@ __all__ = [
     "points", "index", "to_bits", "to_signs", "subset", "mask", "weights", "table", "formula",
     "subset_parity", "parity", "first", "mean", "majority", "threshold", "conjunction", "disjunction",
     "address", "tribes", "even", "even_sum", "random_boolean", "random_components", "random_sparse",
-    "Components", "check_table", "check_signs", "check_size",
+    "Components", "check_table", "check_signs", "check_size", "check_integer",
 ]  # fmt: skip
 
 Components = Sequence[tuple[Iterable[int], float]]  # [(subset, weight λ), …]
@@ -45,8 +45,8 @@ def points(n: int) -> np.ndarray:
 def index(signs: np.ndarray) -> np.ndarray:
     """The table index of each point: (…, n) signs → (…) integers, the inverse of ``points``."""
     bits = to_bits(signs)
-    if bits.shape[-1] > 62:
-        raise ValueError(f"signs: an index has at most 62 bits, got points with n = {bits.shape[-1]}")
+    if bits.ndim == 0 or bits.shape[-1] > 62:
+        raise ValueError(f"signs: expected points (…, n) with n ≤ 62, got shape {bits.shape}")
     return bits.astype(np.int64) @ (1 << np.arange(bits.shape[-1]))
 
 
@@ -71,9 +71,7 @@ def subset(mask: int) -> tuple[int, ...]:
     >>> subset(0b101)
     (1, 3)
     """
-    mask = operator.index(mask)
-    if mask < 0:
-        raise ValueError(f"mask: expected an integer ≥ 0, got {mask}")
+    mask = check_integer(mask, "mask", 0)
     return tuple(i + 1 for i in range(mask.bit_length()) if mask >> i & 1)
 
 
@@ -86,7 +84,7 @@ def mask(subset: Iterable[int], n: int | None = None) -> int:
     numbers = [operator.index(i) for i in subset]
     for i in numbers:
         if i < 1 or (n is not None and i > n):
-            raise ValueError(f"subset: expected numbers from 1 to {n or 'n'}, got {i}")
+            raise ValueError(f"subset: expected numbers from 1 to {'n' if n is None else n}, got {i}")
     if len(set(numbers)) < len(numbers):
         raise ValueError(f"subset: expected distinct numbers, got {tuple(numbers)}")
     return sum(1 << (i - 1) for i in numbers)
@@ -142,17 +140,17 @@ def subset_parity(subset: Iterable[int], n: int) -> np.ndarray:
 
 def parity(n: int) -> np.ndarray:
     """PARITY: ∏ x_i, true if the number of ones is odd."""
-    return _boolean(weights(_positive(n)) & 1)
+    return _boolean(weights(check_integer(n, "n", 1)) & 1)
 
 
 def first(n: int) -> np.ndarray:
     """FIRST: x_1."""
-    return subset_parity({1}, _positive(n))
+    return subset_parity({1}, check_integer(n, "n", 1))
 
 
 def mean(n: int) -> np.ndarray:
     """MEAN: (1/n) Σ x_i, a real function."""
-    return 1 - 2 * weights(_positive(n)) / n
+    return (n - 2.0 * weights(check_integer(n, "n", 1))) / n
 
 
 def majority(n: int) -> np.ndarray:
@@ -160,24 +158,22 @@ def majority(n: int) -> np.ndarray:
 
     HR counts a one as +1; that changes the sign of the function, not its sensitivity.
     """
-    return threshold(_positive(n), n // 2 + 1)
+    return threshold(check_integer(n, "n", 1), n // 2 + 1)
 
 
 def threshold(n: int, k: int) -> np.ndarray:
     """True if at least ``k`` of the n bits are one (0 ≤ k ≤ n + 1: from always true to always false)."""
-    if not 0 <= operator.index(k) <= n + 1:
-        raise ValueError(f"k: expected an integer from 0 to n + 1 = {n + 1}, got {k}")
-    return _boolean(weights(n) >= k)
+    return _boolean(weights(n) >= check_integer(k, "k", 0, n + 1))
 
 
 def conjunction(n: int) -> np.ndarray:
     """AND: true if all bits are one."""
-    return threshold(_positive(n), n)
+    return threshold(check_integer(n, "n", 1), n)
 
 
 def disjunction(n: int) -> np.ndarray:
     """OR: true if some bit is one."""
-    return threshold(_positive(n), 1)
+    return threshold(check_integer(n, "n", 1), 1)
 
 
 def address(k: int) -> np.ndarray:
@@ -185,15 +181,13 @@ def address(k: int) -> np.ndarray:
 
     The bits of x_1 … x_k, lowest first, are the number a; the value is x_{k+1+a}.
     """
-    _positive(k, "k")
-    indices = _indices(k + 2 ** min(k, 63))  # an absurd k is refused without computing 2^k
+    indices = _indices(check_integer(k, "k", 1) + 2 ** min(k, 63))  # an absurd k is refused without computing 2^k
     return _boolean(indices >> (k + (indices & (2**k - 1))) & 1)
 
 
 def tribes(width: int, count: int) -> np.ndarray:
     """True if some tribe is unanimous: OR over ``count`` tribes of the AND of ``width`` consecutive bits."""
-    _positive(width, "width")
-    indices = _indices(width * _positive(count, "count"))
+    indices = _indices(check_integer(width, "width", 1) * check_integer(count, "count", 1))
     tribe = 2**width - 1
     unanimous = (indices >> (width * t) & tribe == tribe for t in range(count))
     return _boolean(reduce(np.logical_or, unanimous))
@@ -226,13 +220,8 @@ def random_components(
     Var f = ‖λ‖²/4 (the mean is Λ/2 = Σλ/2), so f = Σ λ_i even_{S_i} has unit variance. It is not centred.
     """
     rng = np.random.default_rng(rng)
-    if not 1 <= operator.index(degree) <= n:
-        raise ValueError(f"degree: expected an integer from 1 to n = {n}, got {degree}")
-    if not 1 <= operator.index(components) <= math.comb(n, degree):
-        raise ValueError(
-            f"components: expected an integer from 1 to {math.comb(n, degree)}, the number of subsets of "
-            f"size {degree}, got {components}"
-        )
+    check_integer(degree, "degree", 1, check_integer(n, "n", 1))
+    check_integer(components, "components", 1, math.comb(n, degree))  # there are no more subsets
     chosen: dict[tuple[int, ...], None] = {}  # a set that remembers the order of drawing
     while len(chosen) < components:
         chosen[tuple(sorted(1 + i for i in rng.choice(n, degree, replace=False).tolist()))] = None
@@ -279,15 +268,21 @@ def check_signs(signs: np.ndarray, *, name: str = "signs") -> np.ndarray:
 
 def check_size(n: int, *, itemsize: int) -> int:
     """``n``, if 2^n entries of ``itemsize`` bytes fit in this machine's memory."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-        raise TypeError(f"n: expected an integer, got {type(n).__name__}")
-    if n < 0:
-        raise ValueError(f"n: expected an integer ≥ 0, got {n}")
-    memory = _memory()
-    if n > 62 or itemsize << int(n) > memory:
-        size = f"{itemsize << int(n):,}" if n <= 62 else f"{itemsize} × 2^{n}"
+    n, memory = check_integer(n, "n", 0), _memory()
+    if n > 62 or itemsize << n > memory:
+        size = f"{itemsize << n:,}" if n <= 62 else f"{itemsize} × 2^{n}"
         raise ValueError(f"n: tables with n = {n} take {size} bytes, but this machine has {memory:,}")
-    return int(n)
+    return n
+
+
+def check_integer(value: int, name: str, least: int, most: int | None = None) -> int:
+    """``value`` as an int between ``least`` and ``most``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: expected an integer, got {type(value).__name__}")
+    if value < least or (most is not None and value > most):
+        allowed = f"≥ {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name}: expected an integer {allowed}, got {value}")
+    return int(value)
 
 
 def _memory() -> int:
@@ -312,12 +307,6 @@ def _points(start: int, stop: int, n: int) -> np.ndarray:
 def _boolean(truth: np.ndarray) -> np.ndarray:
     """The ±1 table of truth values (booleans or 0/1)."""
     return np.where(truth, np.int32(-1), np.int32(1))
-
-
-def _positive(n: int, name: str = "n") -> int:
-    if operator.index(n) < 1:
-        raise ValueError(f"{name}: expected an integer ≥ 1, got {n}")
-    return n
 
 
 def _example(array: np.ndarray, allowed: tuple[int, int]) -> object:

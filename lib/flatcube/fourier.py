@@ -7,6 +7,7 @@ Every f: {±1}^n → ℝ is a unique combination of parities (HR Sec. 3; VA Sec.
 with x uniform on the cube. Tables and masks follow the convention of ``flatcube.cube``: c[mask(S)] is c_S.
 """
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,14 +69,16 @@ def convolve(f: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 
 def _sums(table: np.ndarray, axis: int, scale: float, name: str) -> np.ndarray:
-    """scale^n Σ_x f(x) χ_S(x), with checks: the sum over all x, at S = ∅, shows every NaN and infinity."""
+    """scale^n Σ_x f(x) χ_S(x), checked before and after."""
     table = cube.check_table(table, axis=axis, name=name, finite=False)
     if table.dtype.kind in "iu" and (bound := _bound(table, axis)) > _EXACT:
         raise ValueError(f"{name}: sums of these integers can reach {bound:,} and be rounded; convert to float64 first")
     dtype = _real(table)
     _check_memory(table, axis, dtype.itemsize)
     result = walsh(table, axis, dtype, scale)
-    if not np.isfinite(result.take(0, axis)).all():
+    # the sum over all x, at S = ∅, shows every NaN and infinity; a sum that is not scaled down may overflow anywhere
+    seen = result.take(0, axis) if scale < 1 else result
+    if not np.isfinite([seen.min(initial=0), seen.max(initial=0)]).all():
         cube.check_table(table, axis=axis, name=name)
         raise ValueError(f"{name}: expected numbers whose sums fit in {result.dtype}, got {abs(table).max()}")
     return result
@@ -160,10 +163,7 @@ class Spectrum:
 
     def top(self, k: int) -> Terms:
         """The at most ``k`` non-zero terms of largest modulus; equal ones by degree, then by mask."""
-        masks = self.masks
-        size = np.abs(self.coefficients[masks])
-        order = np.lexsort((masks, np.bitwise_count(masks), -size))[:k]
-        return self._terms(masks[order])
+        return self._terms(self._largest(k))
 
     def table(self) -> np.ndarray:
         """The values of the function, (2^n,)."""
@@ -174,21 +174,23 @@ class Spectrum:
 
         The remaining variables keep their order and are numbered anew from 1.
         """
-        cube.mask(fixed, self.n)
+        cube.mask(fixed, self.n)  # checks the numbers
         cube.check_signs(list(fixed.values()), name="fixed")
         c = self.coefficients
         for i in sorted(fixed, reverse=True):  # from above, so that the lower numbers stay valid
             halves = c.reshape(-1, 2, 1 << (i - 1))
             c = (halves[:, 0] + fixed[i] * halves[:, 1]).ravel()
-        return Spectrum(c)
+        return Spectrum(c, max(self.tolerance, Spectrum(c).tolerance))  # what was zero stays zero
 
     def convolve(self, other: "Spectrum") -> "Spectrum":
         """The spectrum of (f * g)(x) = E_y f(y) g(x·y): products of coefficients."""
-        return Spectrum(self.coefficients * self._like(other))
+        c = self.coefficients * self._like(other)
+        return Spectrum(c, self.tolerance * math.sqrt(other.norm2) + other.tolerance * math.sqrt(self.norm2))
 
     def low_degree(self, degree: int) -> "Spectrum":
-        """The projection Σ_{|S| ≤ degree} c_S χ_S, the nearest function of that degree."""
-        return Spectrum(np.where(cube.weights(self.n) <= degree, self.coefficients, 0), self.tolerance)
+        """The projection Σ_{|S| ≤ degree} c_S χ_S, the nearest function of that degree; −1 leaves zero."""
+        kept = cube.weights(self.n) <= cube.check_integer(degree, "degree", -1)
+        return Spectrum(np.where(kept, self.coefficients, 0), self.tolerance)
 
     def distance(self, other: "Spectrum") -> float:
         """E (f − g)² = Σ (c_S(f) − c_S(g))²."""
@@ -200,13 +202,9 @@ class Spectrum:
         >>> spectrum(cube.formula("x1 | x2")).polynomial()
         '−1/2 + 1/2·x1 + 1/2·x2 + 1/2·x1·x2'
         """
-        masks = self.masks
-        shown = self._terms(masks[np.lexsort((masks, np.bitwise_count(masks)))])
-        if terms is not None:
-            largest = dict(self.top(terms))
-            shown = [term for term in shown if term[0] in largest]
-        text = _join(shown)
-        left_out = len(masks) - len(shown)
+        masks = self.masks if terms is None else self._largest(terms)
+        text = _join(self._terms(masks[np.lexsort((masks, np.bitwise_count(masks)))]))
+        left_out = self.sparsity - len(masks)
         return f"{text} + … ({left_out} smaller terms)" if left_out else text
 
     def __repr__(self) -> str:
@@ -219,6 +217,11 @@ class Spectrum:
 
     def _squares(self) -> np.ndarray:
         return np.square(self.coefficients, dtype=np.float64)
+
+    def _largest(self, k: int) -> np.ndarray:
+        masks = self.masks
+        order = np.lexsort((masks, np.bitwise_count(masks), -np.abs(self.coefficients[masks])))
+        return masks[order[: cube.check_integer(k, "k", 0)]]
 
     def _terms(self, masks: np.ndarray) -> Terms:
         return [(cube.subset(m), float(self.coefficients[m])) for m in masks]
@@ -281,6 +284,8 @@ def learn_low_degree(points: np.ndarray, values: np.ndarray, degree: int) -> Spe
         raise ValueError(f"values: expected (m,) for points (m, n), m ≥ 1, got {values.shape} and {points.shape}")
     m, n = points.shape
     cube.check_size(n, itemsize=24)
+    if not np.isfinite(values).all():
+        raise ValueError("values: expected finite numbers, got NaN or infinity")
     summed = np.bincount(cube.index(points), weights=values, minlength=2**n)
     return Spectrum(transform(summed) * (2**n / m)).low_degree(degree)
 

@@ -14,16 +14,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 __all__ = ["walsh"]
 
 _RADIX = 4  # bits per step
 _PIECE = 2**18  # bytes of a piece or a panel, at most: with its scratch, half a megabyte of cache
 _PRODUCT = 2**18  # multiplications per product: for more, BLAS starts threads that compete with ours
-_SERIAL = 2**16  # entries below which threads cost more than they save
+_SHARE = 2**15  # entries per thread: for fewer, a thread costs more than it saves
 
 
-def walsh(table: np.ndarray, axis: int, dtype: np.dtype, scale: float) -> np.ndarray:
+def walsh(table: np.ndarray, axis: int, dtype: DTypeLike, scale: float) -> np.ndarray:
     """scale^n Σ_x f(x) χ_S(x) along ``axis`` (length 2^n), as a new contiguous array of ``dtype``.
 
     Extra memory: the result, and a copy of the table if it is not contiguous.
@@ -34,7 +35,7 @@ def walsh(table: np.ndarray, axis: int, dtype: np.dtype, scale: float) -> np.nda
     if n == 0 or table.size == 0:
         return table.astype(dtype, order="C")
     result = np.empty(table.shape, dtype)
-    threads = _cores() if table.size >= _SERIAL else 1
+    threads = max(1, min(_cores(), table.size // _SHARE))
     piece = min(_PIECE // result.itemsize, table.size // threads)  # entries
     low = min(n, max(piece // inner, 1).bit_length() - 1)
     low = max(n - _RADIX * -(-(n - low) // _RADIX), 0)  # so that the high bits fill their groups
