@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from sphinx.application import Sphinx
 
 from flatcube.press import front
 
-__all__ = ["setup", "dress", "contents", "polish"]
+__all__ = ["setup", "dress", "prune", "contents", "polish"]
 
 THEME = Path(__file__).parent / "theme"
 
@@ -40,6 +41,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, directive)
     app.connect("config-inited", lambda app, config: config.templates_path.insert(0, str(THEME / "templates")))
     app.connect("html-page-context", dress, priority=900)
+    app.connect("build-finished", prune, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -65,6 +67,12 @@ def _needed(file: Any, body: str, *, search: bool) -> bool:
     if name.endswith(("sphinx-design.min.css", "design-tabs.js")):
         return "sd-" in body
     return not (UNUSED.search(name) or UNUSED_INLINE.search(inline))
+
+
+def prune(app: Sphinx, exception: Exception | None) -> None:
+    """Take the theme's own files, which no page loads, out of the site: half of its size."""
+    for name in ("scripts", "styles", "locales", "vendor/fontawesome"):
+        shutil.rmtree(Path(app.outdir) / "_static" / name, ignore_errors=True)
 
 
 def contents(tree: str, sections: str) -> str:
