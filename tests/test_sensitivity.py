@@ -473,6 +473,7 @@ ONE = {"samples": 10, "rng": 0}
         (lambda: sensitivity.average([1, np.nan]), ValueError, "table: expected finite numbers, got nan"),
         (lambda: sensitivity.average(np.zeros((0, 4))), ValueError, "table: expected at least one function"),
         (lambda: sensitivity.average(["a", "b"]), TypeError, "table: expected real numbers"),
+        (lambda: sensitivity.average(1e200 * cube.mean(13)), ValueError, "too large for float64; scale the table down"),
         (lambda: sensitivity.normalised([1]), ValueError, "n: expected an integer ≥ 1, got 0"),
         (lambda: sensitivity.noise_stability([1, -1], 1.5), ValueError, "correlation: expected numbers from -1 to 1"),
         (lambda: sensitivity.maximum_bound(2, -0.5), ValueError, "correlation: expected numbers from 0 to 1"),

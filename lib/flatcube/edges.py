@@ -2,24 +2,27 @@
 
 Boolean tables are packed, 64 signs to a word; one exclusive or and one population count then settle 64 edges.
 
-Real tables of more than 2^16 entries are summed over products f(x) f(x^{⊕i}), since
+Real tables of 2^12 entries and more are summed over products f(x) f(x^{⊕i}), since
 E (f(x) − f(x^{⊕i}))² = 2 E f² − 2 E f(x) f(x^{⊕i}); this costs half of what differences cost, but cancels when the
 left side is small beside E f². Sums below 10⁻³ of E f² (10⁻² in float32) are therefore computed again, from
 differences.
 """
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from flatcube import walsh
+
 __all__ = ["is_boolean", "is_bits", "pieces", "pointwise", "mean_changes"]
 
 Term = Callable[[np.ndarray, np.ndarray, np.ndarray], float]  # (f, its neighbours, scratch) → a sum
 
-_PIECE = 16  # 2^16 entries are worked on at a time: half a megabyte of float64, the cache of a core
+_PIECE = 16  # tables are looked through 2^16 entries at a time, which stay in the cache
 _NARROW = 5  # the lowest bits of a piece, turned to the front so that neighbours lie in different rows
+_LARGE = 12  # from here on, real tables are summed piece by piece
+_BYTES = 1 << 20  # of such a piece: few enough for the cache, enough to make each call worth its while
 _DOT = 1 << 12  # the longest product of two vectors: for more, BLAS starts threads that compete with ours
 _WEAK = {np.float64: 1e-3, np.float32: 1e-2}  # sums below this share of E f² are computed from differences
 _MASKS = [sum(1 << j for j in range(64) if not j >> i & 1) for i in range(6)]  # positions in a word with bit i clear
@@ -61,9 +64,9 @@ def pointwise(flat: np.ndarray, n: int) -> np.ndarray:
 
 def mean_changes(tables: np.ndarray, n: int) -> np.ndarray:
     """E_x (f(x) − f(x^{⊕i}))²/4 for each variable of the tables (count, 2^n): (count, n)."""
-    if n >= 6 and is_boolean(tables.reshape(-1)):
-        return _count_changes(_pack(tables), n) / 2 ** (n - 1)
-    if n > _PIECE:
+    if n >= 6 and (words := _pack(tables)) is not None:
+        return _count_changes(words, n) / 2 ** (n - 1)
+    if n >= _LARGE:
         return np.stack([_large(table) for table in tables])
     return np.stack([_small(tables, i) for i in range(n)], axis=-1) if n else np.zeros((len(tables), 0))
 
@@ -79,9 +82,17 @@ def _squares(f: np.ndarray, g: np.ndarray) -> np.ndarray:
     return change
 
 
-def _pack(tables: np.ndarray) -> np.ndarray:
-    """Boolean tables (count, 2^n), n ≥ 6, as words: bit j of word k is set where entry 64k + j is −1."""
-    packed = [np.packbits(piece < 0, bitorder="little") for piece in pieces(tables.reshape(-1))]
+def _pack(tables: np.ndarray) -> np.ndarray | None:
+    """Boolean tables (count, 2^n), n ≥ 6, as words: bit j of word k is set where entry 64k + j is −1.
+
+    None if an entry is not ±1; for most real tables the first piece decides.
+    """
+    packed = []
+    for piece in pieces(tables.reshape(-1)):
+        true = piece == -1
+        if not (true | (piece == 1)).all():
+            return None
+        packed.append(np.packbits(true, bitorder="little"))
     return np.concatenate(packed).view("<u8").reshape(len(tables), -1)
 
 
@@ -105,7 +116,7 @@ def _small(tables: np.ndarray, i: int) -> np.ndarray:
 
 
 def _large(table: np.ndarray) -> np.ndarray:
-    """The changes of one real table with n > 16: from products, and from differences where these cancel."""
+    """The changes of one real table with n ≥ 12: from products, and from differences where these cancel."""
     dtype = np.float32 if table.dtype == np.float32 else np.float64
     power = 0.0
     for piece in pieces(table):
@@ -127,17 +138,18 @@ def _differences(f: np.ndarray, g: np.ndarray, scratch: np.ndarray) -> float:
 
 
 def _over_edges(table: np.ndarray, dtype: type, term: Term) -> np.ndarray:
-    """Σ term(f(x), f(x^{⊕i})) over the 2^{n−1} edges of each variable, (n,), for n > 16.
+    """Σ term(f(x), f(x^{⊕i})) over the 2^{n−1} edges of each variable, (n,), for n ≥ 12.
 
-    The table is cut twice into matrices that fit in the cache: into rows of 2^16 entries, for the low variables, and
+    The table is cut twice into matrices that fit in the cache: into rows of a megabyte, for the low variables, and
     into panels of columns of those rows, for the high ones.
     """
-    rows = table.reshape(-1, 1 << _PIECE)
-    panels = rows.reshape(len(rows), -1, max((1 << _PIECE) // len(rows), 1))
+    length = min(len(table), _BYTES // np.dtype(dtype).itemsize)
+    rows = table.reshape(-1, length)
+    panels = rows.reshape(len(rows), -1, max(length // len(rows), 1))
 
     def low(start: int, stop: int) -> np.ndarray:
-        turned, scratch = np.empty((1 << _NARROW, (1 << _PIECE) >> _NARROW), dtype), np.empty(1 << _PIECE, dtype)
-        total = np.zeros(_PIECE)
+        turned, scratch = np.empty((1 << _NARROW, length >> _NARROW), dtype), np.empty(length, dtype)
+        total = np.zeros(length.bit_length() - 1)
         for row in rows[start:stop]:
             matrix = row.astype(dtype, copy=False).reshape(-1, 1 << _NARROW)
             turned[:] = matrix.T
@@ -153,7 +165,8 @@ def _over_edges(table: np.ndarray, dtype: type, term: Term) -> np.ndarray:
             total = total + _over_rows(panel, term, scratch)
         return total
 
-    return np.concatenate([_shared(low, len(rows)), _shared(high, panels.shape[1])])
+    sums = _shared(low, len(rows))
+    return sums if len(rows) == 1 else np.concatenate([sums, _shared(high, panels.shape[1])])
 
 
 def _over_rows(matrix: np.ndarray, term: Term, scratch: np.ndarray) -> np.ndarray:
@@ -167,12 +180,13 @@ def _over_rows(matrix: np.ndarray, term: Term, scratch: np.ndarray) -> np.ndarra
 
 
 def _shared(sweep: Callable[[int, int], np.ndarray], items: int) -> np.ndarray:
-    """The sum of sweep(start, stop) over ranges that share out the items between threads."""
-    threads = min(items, _cores())
+    """The sum of sweep(start, stop) over ranges that share out the items between threads.
+
+    The ranges are fixed, so that the same machine always adds up in the same order.
+    """
+    threads = min(items, walsh._cores())
+    if threads == 1:
+        return sweep(0, items)
     bounds = [items * t // threads for t in range(threads + 1)]
     with ThreadPoolExecutor(threads) as pool:  # numpy computes outside the lock, so the sweeps run side by side
         return sum(pool.map(sweep, bounds[:-1], bounds[1:]))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -59,7 +59,10 @@ def influences(table: np.ndarray) -> np.ndarray:
     array([0.5, 0.5, 0. ])
     """
     table, n = _checked(table)
-    return edges.mean_changes(table.reshape(-1, 2**n), n).reshape(*table.shape[:-1], n)
+    result = edges.mean_changes(table.reshape(-1, 2**n), n).reshape(*table.shape[:-1], n)
+    if not np.isfinite(result).all():
+        raise ValueError("table: the squares of these values are too large for float64; scale the table down")
+    return result
 
 
 def average(table: np.ndarray) -> float | np.ndarray:
