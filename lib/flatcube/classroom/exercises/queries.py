@@ -267,26 +267,22 @@ def algebraic_degree(table: np.ndarray) -> int:
     return max((k.bit_count() for k in range(len(bits)) if bits[k]), default=0)
 
 
-def _monomials(table: np.ndarray, *, upwards: bool = True, exact: bool = False) -> list[int]:
-    """The masks with a non-zero coefficient, summed over subsets or supersets, modulo 2 or over the integers."""
-    values = (np.asarray(table) < 0).astype(int)
-    for i in range(len(values).bit_length() - 1):
-        pairs = values.reshape(-1, 2, 2**i)
-        pairs[:, int(upwards)] = pairs[:, 1] - pairs[:, 0] if exact else pairs[:, 0] ^ pairs[:, 1]
-    return np.flatnonzero(values).tolist()
+def _monomials(table: np.ndarray, half: int = 1) -> list[int]:
+    """The masks that are left after all passes; `half` is the half of each pair that is changed."""
+    bits = np.asarray(table) < 0
+    for i in range(len(bits).bit_length() - 1):
+        pairs = bits.reshape(-1, 2, 2**i)
+        pairs[:, half] ^= pairs[:, 1 - half]
+    return np.flatnonzero(bits).tolist()
 
 
 algebraic_degree.mistake(
-    "That is the degree of the polynomial in signs, the one that the Fourier transform finds.",
+    "That is the degree over the real numbers, which the Fourier transform finds as well. Modulo 2, 1 + 1 vanishes.",
     lambda table: fourier.spectrum(table).degree,
 )
 algebraic_degree.mistake(
-    "You add without reducing modulo 2. Then 1 + 1 = 2 stays where it should vanish.",
-    lambda table: max(k.bit_count() for k in _monomials(table, exact=True)),
-)
-algebraic_degree.mistake(
     "You change the first half of each pair. A monomial counts at the points that contain it, so change the second.",
-    lambda table: max(k.bit_count() for k in _monomials(table, upwards=False)),
+    lambda table: max(k.bit_count() for k in _monomials(table, half=0)),
 )
 algebraic_degree.mistake(
     "You give the last variable that occurs. The degree counts the bits of the largest monomial.",
