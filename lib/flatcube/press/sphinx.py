@@ -71,8 +71,11 @@ def _needed(file: Any, body: str, *, search: bool) -> bool:
 
 def prune(app: Sphinx, exception: Exception | None) -> None:
     """Take the theme's own files, which no page loads, out of the site: half of its size."""
+    static = Path(app.outdir) / "_static"
     for name in ("scripts", "styles", "locales", "vendor/fontawesome"):
-        shutil.rmtree(Path(app.outdir) / "_static" / name, ignore_errors=True)
+        shutil.rmtree(static / name, ignore_errors=True)
+    for template in static.glob("*webpack-macros.html"):
+        template.unlink()
 
 
 def contents(tree: str, sections: str) -> str:
