@@ -140,7 +140,7 @@ def degree_at_most(
         return Verdict(True, 0.0, 0.0, 0, 0, 0.0, True)
     planned, signs = _trials(trials, error, rate), 1.0 - 2 * (cube.weights(degree + 1) % 2)
     seen, largest, energy = _Seen(tolerance, proximity), 0.0, 0.0
-    for batch in subcubes.batches(planned, n << (degree + 1), seen.patient):
+    for batch in subcubes.batches(planned, degree + 1, n, patient=seen.patient):
         g = seen.add(subcubes.restrict(f, sampling.random_signs((batch, n), rng=rng), draw(batch, degree + 1, n, rng)))
         top = g @ signs / len(signs)
         largest, energy = max(largest, float(np.abs(top).max())), energy + float(top @ top)
@@ -267,7 +267,7 @@ def _places(
     if r >= sampling.check_count(n, "n"):  # the whole cube, in one trial
         r, planned, draw, risk, proved = n, 1, subcubes.axes, 0.0, True
     seen, tails = _Seen(tolerance, proximity), []
-    for batch in subcubes.batches(planned, n << r, patient=True):
+    for batch in subcubes.batches(planned, r, n, patient=True):
         g = seen.add(subcubes.restrict(f, sampling.random_signs((batch, n), rng=rng), draw(batch, r, n, rng)))
         tails.append(tail_energy(fourier.transform(g)))
     tail = np.concatenate(tails).mean(axis=0) if seen.patient else np.concatenate(tails).max(axis=0)
@@ -353,7 +353,7 @@ def gf2_degree_at_most(
     """
     rng, planned = np.random.default_rng(rng), _trials(trials, error, 0.288)
     seen, products, r = _Seen(0.0, 0.0), [], sampling.check_count(degree, "degree", 0) + 1
-    for batch in subcubes.batches(planned, sampling.check_count(n, "n") << r, patient=False):
+    for batch in subcubes.batches(planned, r, sampling.check_count(n, "n"), patient=False):
         g = subcubes.restrict(f, sampling.random_signs((batch, n), rng=rng), subcubes.directions(batch, r, n, rng))
         if not edges.is_boolean(g.reshape(-1)):
             raise ValueError("f: expected a Boolean function with values −1 and +1, got other values")

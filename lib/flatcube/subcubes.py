@@ -12,7 +12,8 @@ from flatcube.sampling import BlackBox
 
 __all__ = ["restrict", "directions", "blocks", "axes", "batches"]
 
-_ENTRIES = 1 << 21  # the largest batch of trials, in entries of its array of points
+_ENTRIES = 1 << 21  # the largest batch of several trials, in entries of its array of points
+_MEMORY = 1 << 32  # the largest single trial
 
 
 def restrict(f: BlackBox, base: np.ndarray, spanning: np.ndarray) -> np.ndarray:
@@ -47,10 +48,12 @@ def _from_labels(labels: np.ndarray, r: int) -> np.ndarray:
     return np.where(labels[:, None] == np.arange(1, r + 1)[:, None], np.int8(-1), np.int8(1))
 
 
-def batches(trials: int, entries: int, patient: bool) -> Iterator[int]:
+def batches(trials: int, r: int, n: int, *, patient: bool) -> Iterator[int]:
     """Sizes of batches that add up to the trials: growing, if a rejection may end the test early."""
+    if n << r > _MEMORY:
+        raise ValueError(f"r: expected a subcube that fits in memory, got 2^{r} points of {n} signs")
     size = trials if patient else 8
     while trials > 0:
-        batch = min(size, trials, max(_ENTRIES // entries, 1))
+        batch = min(size, trials, max(_ENTRIES // (n << r), 1))
         yield batch
         trials, size = trials - batch, 2 * size

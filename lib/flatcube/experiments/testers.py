@@ -98,7 +98,8 @@ def rows() -> Iterator[dict[str, object]]:
 
 
 def main() -> None:
-    start, found = time.time(), []
+    """Compute all rows and store them."""
+    found = []
     for row in rows():
         found.append(row)
         print(*row.values(), file=sys.stderr)
@@ -111,7 +112,7 @@ def main() -> None:
     manifest["testers.csv"] = {
         "command": "python -m flatcube.experiments.testers",
         "seed": SEED,
-        "seconds": round(time.time() - start),
+        "seconds": round(time.process_time()),  # of processor time, on one core
         "cores": os.cpu_count(),
     }
     path.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
