@@ -24,9 +24,7 @@ CLASSROOM = HERE.parent / "classroom"
 VENDOR = {
     "mathjax/es5/tex-mml-chtml.js": "mathjax/tex-mml-chtml.js",
     "mathjax/es5/output": "mathjax/output",
-    "mathjax/es5/input": "mathjax/input",
-    "mathjax/es5/a11y": "mathjax/a11y",
-    "mathjax/es5/ui": "mathjax/ui",
+    "mathjax/es5/input/tex/extensions": "mathjax/input/tex/extensions",
     "vega/build/vega.min.js": "vega.min.js",
     "vega-lite/build/vega-lite.min.js": "vega-lite.min.js",
     "vega-embed/build/vega-embed.min.js": "vega-embed.min.js",
