@@ -1,6 +1,8 @@
 """The testers: never too high, rarely too low, with the queries they promise; and the stored study behind chapter 3."""
 
 import csv
+import doctest
+import importlib
 import itertools
 import json
 import math
@@ -37,6 +39,12 @@ class Counting:
     def __call__(self, x):
         self.calls, self.points = self.calls + 1, self.points + len(x)
         return self.f(x)
+
+
+@pytest.mark.parametrize("module", ["queries", "heavy", "subcubes", "sampling", "sensitivity", "edges", "decision"])
+def test_the_examples_in_docstrings(module):
+    found = doctest.testmod(importlib.import_module(f"flatcube.{module}"), optionflags=doctest.ELLIPSIS)
+    assert found.failed == 0
 
 
 def test_black_boxes_agree_with_tables():
@@ -436,6 +444,7 @@ gf2, heavy = queries.gf2_degree_at_most, queries.heavy_coefficients
         (lambda f: heavy(f, 5, 0, rng=0), ValueError, "threshold: expected a number above 0, got 0"),
         (lambda f: heavy(f, 30, 0.001, rng=0), ValueError, "threshold: 0.001 of the bound takes"),
         (lambda f: queries.sparsity_at_most(f, 60, 10**6, rng=0), ValueError, "r: expected a subcube that fits"),
+        (lambda f: queries.black_box([((1,), 1.0)], 2)(np.array([[0, 1]])), ValueError, "signs: expected −1 and +1"),
         (lambda f: queries.black_box([((1, 9), 1.0)], 5), ValueError, "subset: expected numbers from 1 to 5, got 9"),
     ],
 )

@@ -83,6 +83,8 @@ def black_box(components: cube.Components, n: int) -> BlackBox:
     weights = np.array([float(weight) for _, weight in components])
 
     def f(signs: np.ndarray) -> np.ndarray:
+        if np.min(signs, initial=1) == 0:
+            cube.check_signs(signs)  # bits: says so
         ones = (signs < 0).astype(np.float32) @ members  # (batch, components): how many bits of S_i are one
         return (ones.astype(np.int32) & 1 == 0) @ weights
 
