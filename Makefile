@@ -11,7 +11,7 @@ help:            ## list the targets
 
 .venv/.ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"Python {v[0]}.{v[1]} is too old: the book needs 3.11 or newer; say which with make PYTHON=...")'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv || { echo "Python's module venv is missing: install your system's package (on Debian: python3-venv)."; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -28,10 +28,10 @@ zip: book                ## the site as one file that works offline
 lab: .venv/.ready        ## JupyterLab on the chapters
 	$(FLATCUBE) lab
 
-notebooks: .venv/.ready  ## re-execute what changed and refresh the stored outputs
-	$(FLATCUBE) notebooks
+notebooks: .venv/.ready  ## re-execute all chapters and refresh the stored outputs
+	$(FLATCUBE) notebooks --all
 
-evidence: .venv/.ready   ## run the tests that carry claims and refresh data/evidence.json
+evidence: .venv/.ready   ## run the tests of the library and refresh data/evidence.json
 	$(BIN)/python -m pytest tests --ignore tests/browser --write-evidence
 
 test: book               ## everything: library, notebooks, pages in a browser

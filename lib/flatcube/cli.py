@@ -1,7 +1,7 @@
 """The command `flatcube`: what the Makefile calls.
 
     flatcube book                execute what changed, build the site into _build/html
-    flatcube notebooks           execute and refresh the outputs stored in chapters/
+    flatcube notebooks [--all]   execute what changed (or all) and refresh the outputs stored in chapters/
     flatcube check               say which committed notebooks differ from a fresh run
     flatcube serve [--port N]    serve the site on 127.0.0.1
     flatcube zip                 the site as one file
@@ -28,9 +28,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("command", choices=list(COMMANDS))
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the book's folder (default: here)")
-    parser.add_argument("--port", type=int, default=8000, help="first port to try for serve")
+    parser.add_argument("--all", action="store_true", help="notebooks: execute all chapters, changed or not")
     options, options.rest = parser.parse_known_args(arguments)
-    if options.rest and options.command != "lab":
+    if options.command == "serve":
+        server = argparse.ArgumentParser(prog="flatcube serve")
+        server.add_argument("--port", type=int, default=8000, help="first port to try")
+        options.port = server.parse_args(options.rest).port
+    elif options.rest and options.command != "lab":
         parser.error(f"{options.command} takes no {' '.join(options.rest)}.")
     root = options.root.resolve()
     if not (root / "_toc.yml").exists():
@@ -60,7 +64,7 @@ def _book(root: Path, options: argparse.Namespace) -> int:
 
 
 def _notebooks(root: Path, options: argparse.Namespace) -> int:
-    if not _executed(root):
+    if not _executed(root, force=options.all):
         return 1
     for chapter in notebook.chapters(root):
         notebook.write(execute.executed_copy(root, chapter), chapter)

@@ -93,6 +93,12 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "absent"
 
 
+def _digest_since(path: Path, started: float) -> str:
+    """The digest of an input of a run, or words that equal no digest if the file was edited while the run went on."""
+    edited = path.is_file() and path.stat().st_mtime > started
+    return "edited during the run" if edited else _digest(path)
+
+
 def _execute_all(root: Path, chapters: list[Path], parameters: dict[str, Any]) -> list[Outcome]:
     expected = {c: (record(root, c) or {"seconds": UNKNOWN_SECONDS})["seconds"] for c in chapters}
     # The longest chapters first: the two workers then finish at about the same time.
@@ -134,13 +140,13 @@ def _execute(root: Path, chapter: Path, parameters: dict[str, Any]) -> Outcome:
     log = copy.with_suffix(".trace")
     log.unlink(missing_ok=True)
     key = _key(root, chapter, parameters, [])
-    started = time.perf_counter()
+    started = time.time()
     error = _papermill(root, chapter, copy, parameters, log)
-    seconds = round(time.perf_counter() - started, 1)
+    seconds = round(time.time() - started, 1)
     if error:
         return Outcome(chapter, seconds, executed=True, error=f"{chapter.relative_to(root)}, {error}")
     notebook.write(notebook.clean(notebook.read(copy)), copy)
-    key["inputs"] = {name: _digest(root / name) for name in trace.inputs(log, root)}
+    key["inputs"] = {name: _digest_since(root / name, started) for name in trace.inputs(log, root)}
     text = json.dumps({"key": key, "seconds": seconds}, indent=1)
     copy.with_suffix(".json").write_text(text, encoding="utf-8")
     return Outcome(chapter, seconds, executed=True)

@@ -18,8 +18,8 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def chapters(root: Path) -> list[Path]:
-    """The notebooks of the book below `root`, in the order of their file names."""
-    return sorted((root / "chapters").glob("*.ipynb"))
+    """The notebooks of the book below `root`, `01-….ipynb` to `18-….ipynb`; a scratch notebook beside them is none."""
+    return sorted((root / "chapters").glob("[0-9][0-9]-*.ipynb"))
 
 
 def read(path: Path) -> nbformat.NotebookNode:

@@ -10,6 +10,7 @@ import html
 import json
 import platform
 import shutil
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +23,20 @@ __all__ = ["CHART", "ELEMENT", "prepare", "element", "log"]
 CHART = "application/vnd.vegalite.v5+json"
 ELEMENT = "application/vnd.flatcube+json"
 
+# The packages that decide what a reader sees; the lock file has them all.
+SHOWN = ["numpy", "torch", "altair", "ipywidgets", "jupyter-book", "papermill", "nbval", "pytest", "jupyterlab"]
+
 
 def prepare(root: Path, pages: Path) -> None:
-    """Fill the folder `pages` with everything that Jupyter Book reads; files that do not change keep their date."""
-    wanted = {pages / "_config.yml", pages / "_toc.yml"}
-    for source in [root / "_config.yml", root / "_toc.yml"]:
-        _copy(source, pages / source.name)
-    for source in sorted((root / "chapters").iterdir()):
-        target = pages / "chapters" / source.name
-        wanted.add(target)
-        if source.suffix == ".ipynb":
-            notebook.write(page(execute.executed_copy(root, source)), target)
-        elif source.is_file():
-            _copy(source, target)
-    for target in (pages / "chapters").iterdir():
-        if target not in wanted:
-            target.unlink()
-    _write(json.dumps(log(root), indent=1), pages / "chapters" / "press-log.json")
+    """Fill the folder `pages` with everything that Jupyter Book reads, and nothing else."""
+    for name in ("_config.yml", "_toc.yml"):
+        _copy(root / name, pages / name)
+    shutil.rmtree(pages / "chapters", ignore_errors=True)
+    for source in sorted(p for p in (root / "chapters").rglob("*") if p.is_file() and p.suffix != ".ipynb"):
+        _copy(source, pages / source.relative_to(root))
+    for chapter in notebook.chapters(root):
+        notebook.write(page(execute.executed_copy(root, chapter)), pages / "chapters" / chapter.name)
+    (pages / "chapters" / "press-log.json").write_text(json.dumps(log(root), indent=1), encoding="utf-8")
 
 
 def page(chapter: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -55,8 +53,9 @@ def element(data: dict[str, Any]) -> dict[str, Any]:
     if CHART in data:
         specification = {k: v for k, v in data[CHART].items() if k != "config"}  # the site's own theme rules there
         label = specification.get("description", "")
-        body = f'<div class="fc-chart" role="figure" aria-label="{html.escape(label)}">{_script(specification)}</div>'
-        return {"text/html": body}
+        words = html.escape(label)
+        inside = f"{_script(specification)}<noscript><p>{words}</p></noscript>"
+        return {"text/html": f'<div class="fc-chart" role="figure" aria-label="{words}">{inside}</div>'}
     if ELEMENT in data:
         payload = data[ELEMENT]
         name = html.escape(str(payload.get("name", payload.get("id", ""))))
@@ -73,23 +72,15 @@ def _script(payload: dict[str, Any]) -> str:
 
 
 def log(root: Path) -> dict[str, Any]:
-    """What the page "How the results were made" shows: seconds per chapter and the pinned versions."""
+    """What the page "How the results were made" shows: seconds per chapter and the versions in use."""
     seconds = {}
     for chapter in notebook.chapters(root):
         known = execute.record(root, chapter)
         seconds[chapter.stem] = known["seconds"] if known else None
-    lines = (root / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    versions = dict(line.split("==") for line in lines if "==" in line and not line.startswith("#"))
-    return {"seconds": seconds, "python": platform.python_version(), "versions": versions}
+    versions = {"Python": platform.python_version()} | {name: metadata.version(name) for name in SHOWN}
+    return {"seconds": seconds, "versions": versions}
 
 
 def _copy(source: Path, target: Path) -> None:
-    if not target.exists() or source.read_bytes() != target.read_bytes():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
-
-
-def _write(text: str, target: Path) -> None:
-    if not target.exists() or target.read_text(encoding="utf-8") != text:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)

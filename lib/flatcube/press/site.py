@@ -52,9 +52,7 @@ def build(root: Path) -> bool:
     if now == before and (root / "_build" / "html" / "index.html").exists():
         return False
     stamp.unlink(missing_ok=True)
-    common = [name for name in now if not name.startswith("chapters/") or not name.endswith((".md", ".ipynb"))]
-    everything = any(now[name] != before.get(name) for name in common) or set(now) != set(before)
-    _jupyter_book(root, sources, everything=everything)
+    _jupyter_book(root, sources)
     stamp.write_text(json.dumps(now, indent=1), encoding="utf-8")
     return True
 
@@ -65,15 +63,22 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def _digest_tree(path: Path) -> str:
-    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file() and p.suffix != ".pyc")
-    return hashlib.sha256(b"".join(p.read_bytes() for p in files)).hexdigest()
+    """A digest of a file, or of the names and contents of all files below a folder."""
+    if path.is_file():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    files = sorted(p for p in path.rglob("*") if p.is_file() and p.suffix != ".pyc")
+    parts = [f"{p.relative_to(path).as_posix()} {_digest_tree(p)}" for p in files]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _jupyter_book(root: Path, sources: Path, *, everything: bool) -> None:
-    """Run `jupyter-book build`; every warning is an error, all of them are shown."""
-    if everything:  # pages and doctrees of an earlier layout must not linger
-        shutil.rmtree(root / "_build" / "html", ignore_errors=True)
-        shutil.rmtree(root / "_build" / ".doctrees", ignore_errors=True)
+def _jupyter_book(root: Path, sources: Path) -> None:
+    """Run `jupyter-book build`; every warning is an error, all of them are shown.
+
+    Always from nothing: Sphinx repeats warnings only for pages it reads again, and pages it does not write again would
+    keep an old table of contents.
+    """
+    for leftover in ("html", ".doctrees"):
+        shutil.rmtree(root / "_build" / leftover, ignore_errors=True)
     command = ["build", str(sources), "--path-output", str(root), "-W", "-n", "--keep-going"]
     print("Building the site …", file=sys.stderr, flush=True)
     # The interpreter's own jupyter-book: a bare command name could find another installation.
@@ -84,8 +89,6 @@ def _jupyter_book(root: Path, sources: Path, *, everything: bool) -> None:
     if done.returncode:
         problems = [line for line in output.splitlines() if "WARNING" in line or "ERROR" in line]
         tail = problems or output.splitlines()[-25:]
-        # Sphinx repeats warnings only for pages it reads again: forget what it has read.
-        shutil.rmtree(root / "_build" / ".doctrees", ignore_errors=True)
         raise SystemExit("The site was not built (whole log: _build/site.log):\n" + "\n".join(tail))
     _front_door(root / "_build" / "html")
     outside = outside_addresses(root / "_build" / "html")
@@ -135,13 +138,21 @@ def assets(root: Path, target: Path) -> None:
     (own / "explorers").mkdir()
     for name in explorers.names():
         (own / "explorers" / f"{name}.js").write_text(explorers.classic(name), encoding="utf-8")
+    _vendor(_frontend(root) / "node_modules", target / "vendor")
+
+
+def _vendor(packages: Path, target: Path) -> None:
+    """Copy the files that the pages load from `packages`, each package with its licence."""
     for source, place in VENDOR.items():
-        origin, goal = _frontend(root) / "node_modules" / source, target / "vendor" / place
+        origin, goal = packages / source, target / place
         goal.parent.mkdir(parents=True, exist_ok=True)
         if origin.is_dir():
             shutil.copytree(origin, goal)
         else:
             shutil.copyfile(origin, goal)
+        package = "/".join(source.split("/")[: 2 if source.startswith("@") else 1])
+        for licence in (packages / package).glob("LICENSE*"):
+            shutil.copyfile(licence, target / f"licence-{package.split('/')[-1]}.txt")
 
 
 def _frontend(root: Path) -> Path:

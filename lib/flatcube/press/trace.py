@@ -25,7 +25,7 @@ def start(root: str, log: str) -> None:
         path = os.path.abspath(args[0])
         if path.startswith(roots) and path not in seen:
             seen.add(path)
-            # os.open: the built-in open would call this hook again and buffer past a crash.
+            # Unbuffered, so that the line survives a crash; the log lies outside both folders, so it is not noted.
             descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             os.write(descriptor, (path + "\n").encode())
             os.close(descriptor)
