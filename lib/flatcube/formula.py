@@ -9,9 +9,10 @@ The grammar, weakest operator first (the explorers in the browser implement the 
     atom     = "0" | "1" | variable | "maj" "(" formula { "," formula } ")" | "(" formula ")"
     variable = "x" number          with number = 1, 2, 3, … and no leading zero
 
-Blanks separate tokens and mean nothing else; words may be written in capitals; ``maj`` is true if
-more than half of its arguments are. Operators of one kind group to the left. Parentheses may be
-nested ``DEEPEST`` deep.
+Blanks (space, tab, line ends, no-break space) separate tokens and mean nothing else. Letters and
+digits are those of ASCII; words may be written in capitals; ``maj`` is true if more than half of
+its arguments are. Operators of one kind group to the left. Parentheses may be nested ``DEEPEST``
+deep.
 """
 
 import re
@@ -24,7 +25,11 @@ __all__ = ["DEEPEST", "Node", "parse", "variables", "evaluate"]
 
 DEEPEST = 100  # far beyond what a person types, far below Python's recursion limit
 
-_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)|(?P<sign>[~&^|(),])|(?P<other>\S))")
+_BLANKS = " \t\n\r\f\v\u00a0"
+_TOKEN = re.compile(
+    rf"[{_BLANKS}]*"
+    rf"(?:(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>[0-9]+)|(?P<sign>[~&^|(),])|(?P<other>[^{_BLANKS}]))"
+)
 _LEVELS = (("or", "|"), ("xor", "^"), ("and", "&"))  # weakest first
 _ATOM = "a variable such as x1, 0, 1, ~, maj or ("
 
@@ -82,7 +87,7 @@ def evaluate(tree: Node, indices: np.ndarray) -> np.ndarray:
 
 def _tokens(text: str) -> list[_Token]:
     tokens = []
-    end = len(text.rstrip())
+    end = len(text.rstrip(_BLANKS))
     position = 0
     while position < end:
         match = _TOKEN.match(text, position)
@@ -144,10 +149,10 @@ class _Parser:
             return Node("maj", tuple(self.closed(parts, ", or )")))
         if self.accept("0", "1"):
             return Node("constant", number=int(text))
-        if re.fullmatch(r"x[1-9]\d*", text):
+        if re.fullmatch(r"x[1-9][0-9]*", text):
             self.next += 1
             return Node("variable", number=int(text[1:]))
-        self.fail("variables to be numbered x1, x2, …" if re.fullmatch(r"x0?\d*", text) else _ATOM)
+        self.fail("variables to be numbered x1, x2, …" if re.fullmatch(r"x[0-9]*", text) else _ATOM)
 
     def inside(self) -> Node:
         """A formula between parentheses, one level deeper."""

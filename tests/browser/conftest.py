@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser import chromium
 
+pytest.register_assert_rewrite("tests.browser.hand")  # so that a failed comparison shows both sides
+
 SITE = Path(__file__).parents[2] / "_build" / "html"
 
 
@@ -40,8 +42,10 @@ def browser() -> Iterator[Browser]:
     assert path, "No Chromium: 'make test' installs one or says what to install."
     with sync_playwright() as play:
         started = play.chromium.launch(executable_path=path, args=chromium.FLAGS)
-        yield started
-        started.close()
+        try:
+            yield started
+        finally:
+            started.close()
 
 
 @contextlib.contextmanager
@@ -49,35 +53,39 @@ def served(folder: Path) -> Iterator[str]:
     """The files of `folder` on a local port; gives the address."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @contextlib.contextmanager
 def visiting(browser: Browser, url: str, home: str, **options) -> Iterator[Visit]:
     """Open `url` in a fresh context; every request outside `home` is refused and noted."""
     context = browser.new_context(**options)
-    visit = Visit(context.new_page())
+    try:
+        visit = Visit(context.new_page())
 
-    def gate(route):
-        if route.request.url.startswith((home, "data:", "blob:")):
-            return route.continue_()
-        visit.outside.append(route.request.url)
-        return route.abort()
+        def gate(route):
+            if route.request.url.startswith((home, "data:", "blob:")):
+                return route.continue_()
+            visit.outside.append(route.request.url)
+            return route.abort()
 
-    visit.page.route("**/*", gate)
-    visit.page.on("console", lambda message: visit.errors.append(message.text) if message.type == "error" else None)
-    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
-    visit.page.on("response", lambda got: visit.missing.append(got.url) if got.status >= 400 else None)
-    visit.page.goto(url, wait_until="load")
-    yield visit
-    context.close()
+        context.route("**/*", gate)
+        visit.page.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
+        visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+        visit.page.on("response", lambda got: visit.missing.append(got.url) if got.status >= 400 else None)
+        visit.page.goto(url, wait_until="load")
+        yield visit
+    finally:
+        context.close()
 
 
 @pytest.fixture(scope="session")
 def open_page(browser: Browser):
-    """`open_page(name, width=…, scheme=…, from_file=…)`: a page of the site, with its elements mounted and maths set."""
+    """`open_page(name, width=…, scheme=…, from_file=…)`: a page of the site, elements mounted and maths set."""
     with served(SITE) as home:
 
         @contextlib.contextmanager

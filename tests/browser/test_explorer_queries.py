@@ -6,7 +6,7 @@ import pytest
 
 from flatcube.classroom.explorers import bundle, explorer
 from flatcube.classroom.explorers import queries as race
-from tests.browser.test_explorers_arithmetic import IMPORT, MODEL, Hand
+from tests.browser.hand import IMPORT, MODEL, Hand
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ The pages here are bare: the loader, one explorer, the style sheet. What the pag
 
 import contextlib
 import itertools
-import json
 import math
 import re
 
@@ -16,59 +15,7 @@ import pytest
 from flatcube import cube, fourier
 from flatcube.classroom import explorers
 from flatcube.classroom.explorers import bundle, explorer
-
-READ = """root => Object.fromEntries([...root.querySelectorAll("[data-value]")].filter(e => !e.closest("[hidden]"))
-  .map(e => [e.dataset.value, "number" in e.dataset ? Number(e.dataset.number) : e.textContent]))"""
-SEEN = """root => [...root.querySelectorAll("output, dd, b, .fx-large")].filter(e => !e.closest("[hidden]")).map(e =>
-  [e.dataset.value, Number(e.dataset.number), e.textContent])"""
-
-
-class Hand:
-    """A reader's hand on the explorer of a page; every move is followed by a comparison with the library."""
-
-    def __init__(self, page, kind):
-        self.page, self.kind = page, kind
-        self.root = page.locator(".fc-explorer")
-        self.compare()
-
-    @property
-    def state(self):
-        return json.loads(self.root.get_attribute("data-state"))
-
-    def compare(self):
-        assert self.root.get_attribute("data-mounted") == "true"
-        expected, shown = self.kind.displayed(self.state), self.root.evaluate(READ)
-        assert shown.keys() == expected.keys()
-        for key, value in expected.items():
-            assert shown[key] == (value if isinstance(value, str) else pytest.approx(value, abs=1e-9)), key
-        for key, number, text in self.root.evaluate(SEEN):
-            if not any(map(str.isdigit, text)):  # a word, such as "none"
-                continue
-            assert float(text.replace("−", "-")) == pytest.approx(number, abs=5.1e-4), key
-
-    def after(self, move, **changes):
-        """Make the move; the state changes, and in these entries to these values."""
-        before = self.state
-        move()
-        assert self.state != before
-        assert {key: self.state[key] for key in changes} == changes
-        self.compare()
-
-    def keys(self, place, *names):
-        place.focus()
-        for name in names:
-            self.page.keyboard.press(name)
-
-    def drag(self, slider, share):
-        """Drag a slider's thumb to a share of its width with the mouse."""
-        box = slider.bounding_box()
-        low, high, now = slider.evaluate("e => [e.min, e.max, e.value].map(Number)")
-        thumb, y = 8 + (box["width"] - 16) * (now - low) / (high - low), box["y"] + box["height"] / 2
-        self.page.mouse.move(box["x"] + thumb, y)
-        self.page.mouse.down()
-        self.page.mouse.move(box["x"] + thumb + 5, y, steps=2)
-        self.page.mouse.move(box["x"] + 8 + (box["width"] - 16) * share, y, steps=8)
-        self.page.mouse.up()
+from tests.browser.hand import IMPORT, MODEL, Hand
 
 
 @pytest.fixture
@@ -236,11 +183,6 @@ def kit(workshop):
         yield visit.page
 
 
-IMPORT = """async ([text, name]) => {
-  window[name] = await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-}"""
-
-
 @pytest.mark.parametrize("n", range(11))
 def test_the_transform_is_the_library_s(kit, n):
     for seed in range(3):
@@ -254,7 +196,8 @@ WELL_FORMED = """x1;~x1;x1 & x2;x1 ^ x2 & x3;x1 | x2 ^ x3 & ~x4;(x1 | x2) & x3;n
    x1   &   x2   ;x8;~(x1 & x2) ^ (x3 | x4);not not x2;not(x1)or(x2);x1 | x2 & x3 ^ x4;x1 or x2 | x3;x1\t&\u00a0x2"""
 MALFORMED = """;x1 &;& x1;x1 x2;x1 & & x2;(x1;x1);();x;x0;x01;x1x2;x1_;y1;x-1;2;10;00;x1 + x2;x1 && x2;x1 || x2;!x1
 x1 = x2;maj;maj x1;maj();maj(x1,);maj(x1 x2);maj(,x1);~;not;and;x1 and;x1 not x2;x1 (x2);1x;π;x1 & π;x₁;🙂 x1;x1 🙂
-x1 & 🙂 & x2;é;X;   ;  x1 &  ;x1,x2;x9;x1 & x12;x99999999999999999999999;x1 ^ x１;XOR;x1 xor xor x2;x1 &\u00a0"""
+x1 & 🙂 & x2;é;X;   ;  x1 &  ;x1,x2;x9;x1 & x12;x99999999999999999999999;x1 ^ x１;XOR;x1 xor xor x2;x1 &\u00a0
+x1é;x²;\ufeffx1;a²b;x1\u2003x2;x1 & x2\u2028;x1\x1c;\ufeff"""
 TRY = "text => { try { return [...kit.formula(text, 8)]; } catch (error) { return error.message; } }"
 
 
@@ -304,23 +247,6 @@ def test_corners_keep_apart(kit):
 
 
 # ------------------------------------------------------------------------------------------------ in JupyterLab
-
-
-MODEL = """([name, state]) => {
-  const data = { state }, calls = new Set();
-  window.model = {
-    saved: 0,
-    get: key => data[key],
-    set: (key, value) => { data[key] = value; calls.forEach(call => call()); },
-    on: (event, call) => event === "change:state" && calls.add(call),
-    off: (event, call) => calls.delete(call),
-    save_changes() { this.saved++; },
-  };
-  const el = document.createElement("div");
-  el.className = "fc-explorer";
-  document.querySelector("main").append(el);
-  window.stop = window[name].default.render({ model, el });
-}"""
 
 
 @pytest.mark.parametrize("name", [name for name in explorers.names() if hasattr(type(explorer(name)), "table")])

@@ -8,7 +8,7 @@
  *   table: 2^n characters "-" and "+", or a list of 2^n numbers   (source "table"),
  *   subset: the members of the S that is compared with f, or null }. What the source does not use is "" or 0.
  */
-import { bars, bits, character, connect, field, format, formula, h, largest, look, members, named, parse, popcount, put, select, slider, strip, subsetName, tableOf, transform } from "./kit.js";
+import { bars, bits, character, connect, field, format, formula, h, largest, look, members, named, parse, popcount, put, select, slider, strip, subsetName, tableOf, transform, trimEnd } from "./kit.js";
 
 /** @typedef {{ n: number, source: string, name: string, parameter: number, formula: string, table: string | number[], subset: number[] | null }} State */
 
@@ -101,19 +101,19 @@ function choose(state, choice) {
 
 // ---------------------------------------------------------------------------------------------- spectra
 
-/** @type {(c: Float64Array) => { degree: number, sparsity: number, profile: number[], masks: number[] }} */
+/** @type {(c: Float64Array) => { degree: number, sparsity: number, profile: number[], masks: number[], close: number }} */
 function measure(c) {
-  const norm = Math.sqrt(c.reduce((sum, value) => sum + value * value, 0));
-  const masks = [...c.keys()].filter((S) => Math.abs(c[S]) > 32 * Number.EPSILON * norm);
+  const tolerance = 32 * Number.EPSILON * Math.hypot(...c);
+  const masks = [...c.keys()].filter((S) => Math.abs(c[S]) > tolerance);
   const profile = Array(Math.log2(c.length) + 1).fill(0);
   c.forEach((value, S) => (profile[popcount(S)] += value * value));
-  return { degree: Math.max(0, ...masks.map(popcount)), sparsity: masks.length, profile, masks };
+  return { degree: Math.max(0, ...masks.map(popcount)), sparsity: masks.length, profile, masks, close: Math.min(tolerance, 2 ** -20) };
 }
 
-/** A short dyadic number as a fraction, any other with four digits, as the library prints it. @type {(c: number) => string} */
-function number(c) {
-  if (Number.isInteger(c * 1024)) {
-    let [above, below] = [c * 1024, 1024];
+/** A number close to a short dyadic one as a fraction, any other with four digits, as the library prints it. @type {(c: number, close: number) => string} */
+function number(c, close) {
+  if (c < 2 ** 53 && Math.abs(c - Math.round(c * 1024) / 1024) <= close) {
+    let [above, below] = [Math.round(c * 1024), 1024];
     for (; below > 1 && above % 2 === 0; below /= 2) above /= 2;
     return below === 1 ? String(above) : `${above}/${below}`;
   }
@@ -122,17 +122,17 @@ function number(c) {
   return `${Number(digits)}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
 }
 
-/** The polynomial as text: its largest terms, by degree. @type {(c: Float64Array, masks: number[]) => string} */
-function polynomial(c, masks) {
+/** The polynomial as text: its largest terms, by degree. @type {(c: Float64Array, masks: number[], close: number) => string} */
+function polynomial(c, masks, close) {
   const byDegree = (/** @type {number} */ a, /** @type {number} */ b) => popcount(a) - popcount(b) || a - b;
   const shown = [...masks].sort((a, b) => Math.abs(c[b]) - Math.abs(c[a]) || byDegree(a, b)).slice(0, TERMS).sort(byDegree);
   let text = "";
   for (const S of shown) {
-    const size = Math.abs(c[S]) === 1 && S ? [] : [number(Math.abs(c[S]))];
-    text += (text ? (c[S] < 0 ? " − " : " + ") : c[S] < 0 ? "−" : "") + [...size, ...members(S).map((i) => `x${i}`)].join("·");
+    const size = number(Math.abs(c[S]), close);
+    text += (text ? (c[S] < 0 ? " − " : " + ") : c[S] < 0 ? "−" : "") + [...(size === "1" && S ? [] : [size]), ...members(S).map((i) => `x${i}`)].join("·");
   }
   const rest = masks.length - shown.length;
-  return (text || "0") + (rest ? ` + … (${rest} smaller terms)` : "");
+  return (text || "0") + (rest ? ` + … (${rest} smaller term${rest > 1 ? "s" : ""})` : "");
 }
 
 /** The same with lowered numbers. @type {(text: string) => (Node | string)[]} */
@@ -170,7 +170,7 @@ function render({ model, el }) {
   }
   /** @type {(text: string) => void} */
   function type(text) {
-    if (!text.trim()) return typed.complain("");
+    if (!trimEnd(text)) return typed.complain("");
     try {
       const needed = largest(parse(text));
       change({ source: "formula", formula: text, n: needed > MOST ? MOST : Math.max(state.n, Number(needed)) });
@@ -228,7 +228,7 @@ function render({ model, el }) {
 
   function showSpectrum() {
     const { n, subset } = state, picked = subset && mask(subset);
-    const { degree, sparsity, profile: weights, masks } = measure(coefficients);
+    const { degree, sparsity, profile: weights, masks, close } = measure(coefficients);
     order = [...coefficients.keys()].sort((a, b) => popcount(a) - popcount(b) || a - b);
     const high = [0.125, 0.25, 0.5].find((limit) => coefficients.every((value) => Math.abs(value) <= limit)) ?? 1;
     spectrum.show(order.map((S) => ({
@@ -239,7 +239,7 @@ function render({ model, el }) {
     const variance = weights.slice(1).reduce((sum, value) => sum + value, 0);
     Object.entries({ degree, sparsity, mean: coefficients[0], variance }).forEach(([key, value]) => put(facts[key], key, value));
     terms.dataset.value = "polynomial"; // without the last digits, which depend on the order of summing
-    terms.replaceChildren(...typeset(polynomial(coefficients.map((value) => Math.round(value * 1e12) / 1e12), masks)));
+    terms.replaceChildren(...typeset(polynomial(coefficients.map((value) => Math.round(value * 1e12) / 1e12), masks, close)));
   }
 
   function showComparison() {

@@ -370,7 +370,7 @@ export const named = {
   parity: (n) => tableOf(n, (k) => popcount(k) % 2 === 1),
   majority: (n) => tableOf(n, (k) => 2 * popcount(k) > n),
   first: (n) => tableOf(n, (k) => k % 2 === 1),
-  mean: (n) => Float64Array.from({ length: 1 << n }, (_, k) => 1 - (2 * popcount(k)) / n),
+  mean: (n) => Float64Array.from({ length: 1 << n }, (_, k) => (n - 2 * popcount(k)) / n),
   conjunction: (n) => tableOf(n, (k) => popcount(k) === n),
   disjunction: (n) => tableOf(n, (k) => k > 0),
   threshold: (n, least) => tableOf(n, (k) => popcount(k) >= least),
@@ -384,12 +384,15 @@ export const named = {
 /** @typedef {{ kind: string, parts: Tree[], number: bigint }} Tree */
 const LEVELS = [["or", "|"], ["xor", "^"], ["and", "&"]]; // weakest first
 const DEEPEST = 100;
-const TOKEN = /\s*(?:([A-Za-z_][\p{L}\p{N}_]*)|(\p{Nd}+)|([~&^|(),])|(\S))/uy;
+const TOKEN = /[ \t\n\r\f\v\u00a0]*(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+)|([~&^|(),])|([^ \t\n\r\f\v\u00a0]))/uy;
+
+/** Without the blanks at its end; these are the blanks of the grammar, fewer than the browser's own. @type {(text: string) => string} */
+export const trimEnd = (text) => text.replace(/[ \t\n\r\f\v\u00a0]+$/, "");
 
 /** The syntax tree of a formula, by the grammar and with the messages of flatcube.formula. @type {(text: string) => Tree} */
 export function parse(text) {
   const tokens = /** @type {{ text: string, column: number, shown: string }[]} */ ([]);
-  const trimmed = text.replace(/\s+$/u, "");
+  const trimmed = trimEnd(text);
   const column = (/** @type {number} */ at) => [...trimmed.slice(0, at)].length + 1;
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < trimmed.length; ) {
     const match = /** @type {RegExpExecArray} */ (TOKEN.exec(trimmed));
@@ -443,11 +446,11 @@ export function parse(text) {
       return node("maj", parts);
     }
     if (accept("0", "1")) return node("constant", [], BigInt(text));
-    if (/^x[1-9]\d*$/.test(text)) {
+    if (/^x[1-9][0-9]*$/.test(text)) {
       next++;
       return node("variable", [], BigInt(text.slice(1)));
     }
-    return fail(/^x0?\p{Nd}*$/u.test(text) ? "variables to be numbered x1, x2, …" : "a variable such as x1, 0, 1, ~, maj or (");
+    return fail(/^x[0-9]*$/.test(text) ? "variables to be numbered x1, x2, …" : "a variable such as x1, 0, 1, ~, maj or (");
   };
   const tree = binary(0);
   if (!accept("")) fail("an operator (& ^ |) or the end");
