@@ -123,6 +123,50 @@ def test_answers_stay_can_be_exported_and_cleared(workshop, from_file, tmp_path)
         assert not page.get_by_label("5").is_checked()
 
 
+@pytest.mark.parametrize("from_file", [False, True], ids=["served", "file"])
+def test_two_tabs_keep_the_answers_of_both(workshop, from_file):
+    name = f"tabs-{from_file}.html"
+    with workshop(QUICK, PREDICT, NUMBER, from_file=from_file, name=name) as visit:
+        first, second = visit.page, visit.page.context.new_page()
+        second.goto(first.url)
+        second.evaluate("window.flatcube.ready")
+        first.get_by_label("yes").click()  # chosen, not committed: what happens elsewhere must leave it alone
+        second.get_by_label("5").click()
+        second.get_by_role("button", name="Check").click()
+        first.locator(".fx-feedback", has_text="All xi are multiplied.").wait_for()
+        assert first.get_by_label("5").is_checked()
+        assert first.get_by_label("yes").is_checked()
+        first.get_by_role("textbox", name="Your number").fill("1/2")
+        first.keyboard.press("Enter")
+        second.locator(".fx-answers", has_text="answered 2 of 3 questions").wait_for()
+        assert second.get_by_role("textbox", name="Your number").is_disabled()
+        second.reload()
+        second.evaluate("window.flatcube.ready")
+        assert "answered 2 of 3 questions" in second.locator(".fx-answers").inner_text()
+
+        second.get_by_role("button", name="Clear").click()
+        second.get_by_role("button", name="Clear all answers?").click()
+        first.locator(".fx-answers", has_text="answered 0 of 3 questions").wait_for()
+        assert first.get_by_role("textbox", name="Your number").input_value() == ""
+        assert not first.get_by_label("5").is_checked()
+
+
+def test_an_answer_from_another_tab_survives_the_next_one(workshop):
+    with workshop(QUICK, NUMBER, name="late.html") as visit:
+        page = visit.page
+        page.evaluate(  # as if the other tab wrote and its event had not arrived yet
+            """localStorage.setItem("flatcube.answers", JSON.stringify(
+            { late: { share: { kind: "predict", answer: "1", right: false } }, other: { a: {} } }))"""
+        )
+        page.get_by_label("5").click()
+        page.get_by_role("button", name="Check").click()
+        kept = page.evaluate("JSON.parse(localStorage.getItem('flatcube.answers'))")
+        assert {name: sorted(answers) for name, answers in kept.items()} == {
+            "late": ["degree", "share"],
+            "other": ["a"],
+        }
+
+
 def test_without_storage_questions_still_answer(workshop):
     forbid = "<script>Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });</script>"
     with workshop(forbid, QUICK) as visit:

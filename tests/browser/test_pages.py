@@ -8,7 +8,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "_build" / "html"
-PAGES = sorted(p.relative_to(SITE).as_posix() for p in SITE.glob("chapters/*.html"))
+FOUND = (p.relative_to(SITE).as_posix() for p in SITE.rglob("*.html"))
+PAGES = sorted(name for name in FOUND if not name.startswith("_static/") and name != "index.html")
 VIEWS = {"wide": (1400, 900, "light"), "dark": (1400, 900, "dark"), "phone": (390, 844, "light")}
 PLAN = {row["slug"]: row for row in csv.DictReader((ROOT / "data/plan.csv").read_text(encoding="utf-8").splitlines())}
 CHAPTERS = [name for name in PAGES if Path(name).stem in PLAN]
@@ -35,7 +36,7 @@ def seen(request, open_page):
 
 
 def test_the_site_has_pages():
-    assert "chapters/index.html" in PAGES
+    assert {"chapters/index.html", "search.html"} <= set(PAGES)
     assert CHAPTERS
 
 
@@ -100,6 +101,20 @@ def test_a_page_works_from_a_file(name, open_page):
         assert visit.outside == []
         assert visit.errors == []
         assert visit.page.locator(":is(.fc-chart, .fc-explorer, .fc-question):not([data-mounted=true])").count() == 0
+
+
+@pytest.mark.parametrize("from_file", [False, True], ids=["served", "file"])
+def test_the_search_finds_a_word_of_a_chapter(open_page, from_file):
+    with open_page("search.html", from_file=from_file) as visit:
+        page, chapter = visit.page, CHAPTERS[0]
+        page.locator("main").get_by_role("searchbox").fill("parities")
+        page.keyboard.press("Enter")
+        hit = page.locator(f"#search-results li a[href*='{chapter}']").first
+        hit.wait_for()
+        assert visit.outside == []
+        hit.click()
+        page.wait_for_url(f"**/{chapter}*")
+        assert "parities" in page.locator("main").inner_text()
 
 
 def test_the_front_door_leads_to_the_front_page(open_page):

@@ -17,7 +17,12 @@
   /** @type {Record<string, Record<string, Answer>>} */
   let memory = {};
   let lasting = true; // whether the browser lets us keep anything
-  try { memory = JSON.parse(localStorage.getItem(KEY) ?? "{}") ?? {}; } catch { lasting = false; }
+
+  /** Take in what other tabs have kept since; what this tab cannot store stays with it. */
+  function refresh() {
+    if (!lasting) return;
+    try { memory = JSON.parse(localStorage.getItem(KEY) ?? "{}") ?? {}; } catch { lasting = false; }
+  }
 
   function save() {
     try { localStorage.setItem(KEY, JSON.stringify(memory)); } catch { lasting = false; }
@@ -27,9 +32,16 @@
   const recall = (id) => memory[page]?.[id];
   /** @type {(id: string, answer: Answer) => void} */
   function keep(id, answer) {
+    refresh();
     memory = { ...memory, [page]: { ...memory[page], [id]: answer } };
     save();
   }
+  refresh();
+  addEventListener("storage", ({ key }) => {
+    if (key !== KEY && key !== null) return; // null: the whole storage was cleared
+    refresh();
+    for (const event of ["change", "elsewhere"]) changed.dispatchEvent(new Event(event));
+  });
 
   /** @type {(tag: string, given?: Record<string, any>, ...children: (Node | string)[]) => any} */
   function h(tag, given = {}, ...children) {
@@ -92,6 +104,7 @@
       const answer = { kind, answer: choices ? rows[at].textContent : inputs[0].value.trim(), right };
       tell(answer, choices ? choices[at].feedback : "");
       keep(id, answer);
+      told = JSON.stringify(answer);
     }
 
     function forget() {
@@ -99,9 +112,12 @@
       delete feedback.dataset.right;
     }
 
+    let told = ""; // the answer that is shown as given
+
     /** Show what the browser remembers, or nothing after all was cleared. */
     function restore() {
       const known = recall(id);
+      told = JSON.stringify(known ?? null);
       const at = choices ? rows.findIndex((row) => row.textContent === known?.answer) : 0;
       forget();
       for (const input of inputs) Object.assign(input, { checked: false, disabled: false });
@@ -115,6 +131,9 @@
     el.append(form);
     restore();
     changed.addEventListener("clear", restore);
+    changed.addEventListener("elsewhere", () => {
+      if (told !== JSON.stringify(recall(id) ?? null)) restore(); // else leave alone what the reader is typing
+    });
     panelOnce();
   }
 
