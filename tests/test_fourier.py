@@ -236,6 +236,13 @@ def test_tolerance_decides_what_is_zero():
     assert fourier.spectrum(cube.random_sparse(12, 3, 20, rng=0).astype(np.float32)).sparsity == 21
 
 
+@pytest.mark.parametrize(("size", "dtype"), [(1e200, float), (1e-200, float), (1e30, np.float32), (1e-30, np.float32)])
+def test_the_tolerance_follows_numbers_of_any_size(size, dtype):
+    spectrum = fourier.Spectrum(np.array([size, -size, size * 1e-20, 0], dtype))
+    assert spectrum.sparsity == 2 and math.isclose(spectrum.tolerance, 32 * np.finfo(dtype).eps * size * math.sqrt(2))
+    assert f"f = {size:.4g} − {size:.4g}·x1" in repr(spectrum)
+
+
 def test_what_cancels_is_zero():
     cancels = fourier.Spectrum([0, 0.1 + 0.2, 0, -0.3]).restrict({2: 1})
     assert cancels.coefficients[1] != 0 and cancels.sparsity == 0
@@ -304,7 +311,15 @@ def test_polynomials_read_like_algebra(coefficients, text):
 def test_a_long_polynomial_can_be_cut():
     spectrum = fourier.Spectrum([0.25, 1, 0.5, 0.125])
     assert spectrum.polynomial(2) == "x1 + 1/2·x2 + … (2 smaller terms)"
+    assert spectrum.polynomial(3) == "1/4 + x1 + 1/2·x2 + … (1 smaller term)"
     assert spectrum.polynomial(4) == "1/4 + x1 + 1/2·x2 + 1/8·x1·x2"
+
+
+def test_a_rounding_error_does_not_change_how_a_number_is_written():
+    off = [np.nextafter(c, 2) for c in (0.25, 1, 0.25, 1 / 3)]
+    assert fourier.Spectrum(off).polynomial() == "1/4 + x1 + 1/4·x2 + 0.3333·x1·x2"
+    assert fourier.Spectrum(off, tolerance=0).polynomial() == "0.25 + x1 + 0.25·x2 + 0.3333·x1·x2"
+    assert fourier.Spectrum(off, tolerance=0.1).polynomial() == "1/4 + x1 + 1/4·x2 + 0.3333·x1·x2"
 
 
 def test_the_repr_draws_the_profile():
@@ -438,13 +453,27 @@ ONE, TWO = fourier.Spectrum([1.0, 0]), fourier.Spectrum([1.0, 0, 0, 0])
         (lambda: ONE.convolve(TWO), ValueError, "other: expected a spectrum on n = 1 variables like this one, got 2"),
         (lambda: TWO.top(-1), ValueError, "k: expected an integer ≥ 0, got -1"),
         (lambda: TWO.low_degree(1.5), TypeError, "degree: expected an integer, got float"),
-        (lambda: TWO.restrict({3: 1}), ValueError, "subset: expected numbers from 1 to 2, got 3"),
+        (lambda: fourier.convolve(np.ones((2, 4)), np.ones((3, 4))), ValueError, "g: .* fits f of shape \\(2, 4\\)"),
+        (lambda: fourier.transform([1, 1], axis="a"), TypeError, "axis: expected an integer, got str"),
+        (lambda: fourier.transform([[1], [1, 2]]), ValueError, "table: .* got lists of unequal lengths"),
+        (lambda: fourier.Spectrum([1, 1], -1), ValueError, "tolerance: expected a number ≥ 0, got -1"),
+        (lambda: fourier.Spectrum([1, 1], math.nan), ValueError, "tolerance: expected a number ≥ 0, got nan"),
+        (lambda: fourier.spectrum([1, 1], "a"), TypeError, "tolerance: expected a number ≥ 0, got 'a'"),
+        (lambda: TWO.convolve(3), TypeError, "other: expected a Spectrum .*, got int"),
+        (lambda: TWO.distance([1, 2]), TypeError, "other: expected a Spectrum .*, got list"),
+        (lambda: fourier.to_even([1.0, 0]), TypeError, "spectrum: expected a Spectrum .*, got list"),
+        (lambda: TWO.restrict({3: 1}), ValueError, "fixed: expected numbers from 1 to 2, got 3"),
+        (lambda: TWO.restrict([1]), TypeError, "fixed: expected a dictionary such as {1: -1}, got list"),
+        (lambda: TWO.restrict({"a": 1}), TypeError, "fixed: expected whole numbers from 1 to 2, got 'a'"),
+        (lambda: TWO.restrict({1: "a"}), ValueError, "fixed: expected −1 and \\+1, got a"),
         (lambda: TWO.restrict({1: 0}), ValueError, "fixed: expected −1 and \\+1, got bits"),
         (lambda: fourier.from_even([((3,), 1.0)], 2), ValueError, "subset: expected numbers from 1 to 2, got 3"),
         (lambda: fourier.from_even([], 60), ValueError, "n: tables with n = 60 take [0-9,]+ bytes"),
         (lambda: fourier.learn_low_degree([[0, 1]], [1], 1), ValueError, "points: expected −1 and \\+1, got bits"),
         (lambda: fourier.learn_low_degree([[1, 1]], [1, 2], 1), ValueError, "values: expected \\(m,\\) for points"),
         (lambda: fourier.learn_low_degree([[1, 1]], [np.nan], 1), ValueError, "values: expected finite numbers"),
+        (lambda: fourier.learn_low_degree([[1, 1]], ["a"], 1), TypeError, "values: expected real numbers"),
+        (lambda: fourier.learn_low_degree([[1], [1, 1]], [1, 1], 1), ValueError, "points: .* lists of unequal lengths"),
         (lambda: fourier.learn_low_degree(np.ones((2, 45)), [1, 2], 1), ValueError, "n: tables with n = 45 take"),
         (lambda: fourier.to_boofun([0, 1]), ValueError, "table: expected −1 and \\+1, got bits"),
     ],

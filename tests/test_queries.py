@@ -1,8 +1,6 @@
 """The testers: never too high, rarely too low, with the queries they promise; and the stored study behind chapter 3."""
 
 import csv
-import doctest
-import importlib
 import itertools
 import json
 import math
@@ -39,12 +37,6 @@ class Counting:
     def __call__(self, x):
         self.calls, self.points = self.calls + 1, self.points + len(x)
         return self.f(x)
-
-
-@pytest.mark.parametrize("module", ["queries", "heavy", "subcubes", "sampling", "sensitivity", "edges", "decision"])
-def test_the_examples_in_docstrings(module):
-    found = doctest.testmod(importlib.import_module(f"flatcube.{module}"), optionflags=doctest.ELLIPSIS)
-    assert found.failed == 0
 
 
 def test_black_boxes_agree_with_tables():

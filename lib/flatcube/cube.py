@@ -10,7 +10,6 @@ Python booleans is a truth table: True stands for −1.
 """
 
 import math
-import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
@@ -23,7 +22,7 @@ __all__ = [
     "points", "index", "to_bits", "to_signs", "subset", "mask", "weights", "table", "formula",
     "subset_parity", "parity", "first", "mean", "majority", "threshold", "conjunction", "disjunction",
     "address", "tribes", "even", "even_sum", "random_boolean", "random_components", "random_sparse",
-    "Components", "check_table", "check_signs", "check_size", "check_integer",
+    "Components", "check_table", "check_numbers", "check_signs", "check_size", "check_integer",
 ]  # fmt: skip
 
 Components = Sequence[tuple[Iterable[int], float]]  # [(subset, weight λ), …]
@@ -57,7 +56,7 @@ def to_bits(signs: np.ndarray) -> np.ndarray:
 
 def to_signs(bits: np.ndarray) -> np.ndarray:
     """x = 1 − 2b: bits 0/1 (or truth values) of any shape → signs ±1 (int8)."""
-    bits = np.asarray(bits)
+    bits = _array(bits, "bits")
     if (bits == -1).any():
         raise ValueError("bits: expected 0 and 1, got −1; these are already signs")
     if not ((bits == 0) | (bits == 1)).all():
@@ -75,19 +74,26 @@ def subset(mask: int) -> tuple[int, ...]:
     return tuple(i + 1 for i in range(mask.bit_length()) if mask >> i & 1)
 
 
-def mask(subset: Iterable[int], n: int | None = None) -> int:
+def mask(subset: Iterable[int], n: int | None = None, *, name: str = "subset") -> int:
     """The mask of a subset of {1, …, n}; without ``n`` any positive numbers are allowed.
+
+    A refusal calls the subset ``name``.
 
     >>> bin(mask({1, 3}))
     '0b101'
     """
-    numbers = [operator.index(i) for i in subset]
+    allowed = f"numbers from 1 to {'n' if n is None else check_integer(n, 'n', 0)}"
+    if not isinstance(subset, Iterable):
+        raise TypeError(f"{name}: expected a collection of {allowed}, got {type(subset).__name__}")
+    numbers = list(subset)
     for i in numbers:
+        if isinstance(i, bool) or not isinstance(i, (int, np.integer)):
+            raise TypeError(f"{name}: expected whole {allowed}, got {i!r}")
         if i < 1 or (n is not None and i > n):
-            raise ValueError(f"subset: expected numbers from 1 to {'n' if n is None else n}, got {i}")
+            raise ValueError(f"{name}: expected {allowed}, got {i}")
     if len(set(numbers)) < len(numbers):
-        raise ValueError(f"subset: expected distinct numbers, got {tuple(numbers)}")
-    return sum(1 << (i - 1) for i in numbers)
+        raise ValueError(f"{name}: expected distinct numbers, got {tuple(numbers)}")
+    return sum(1 << (int(i) - 1) for i in numbers)
 
 
 def weights(n: int) -> np.ndarray:
@@ -101,11 +107,13 @@ def table(f: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
     >>> table(lambda x: x[:, 0] * x[:, 1], 2).tolist()
     [1, -1, -1, 1]
     """
+    if not callable(f):
+        raise TypeError(f"f: expected a function that maps signs (batch, n) to values (batch,), got {type(f).__name__}")
     check_size(n, itemsize=_PEAK)
     step = 1 << min(n, _CHUNK)
     values = []
     for start in range(0, 2**n, step):
-        batch = np.asarray(f(_points(start, start + step, n)))
+        batch = _array(f(_points(start, start + step, n)), "f")
         if batch.shape != (step,):
             raise ValueError(
                 f"f: expected {step} values for points of shape ({step}, {n}), got shape {batch.shape}; "
@@ -240,9 +248,7 @@ def check_table(table: np.ndarray, *, axis: int = -1, name: str = "table", finit
 
     ``finite=False`` leaves the search for NaN and infinities to a caller that sees them anyway.
     """
-    table = np.asarray(table)
-    if table.dtype.kind not in "biuf" or table.dtype.itemsize > 8:
-        raise TypeError(f"{name}: expected real numbers of at most 64 bits, got dtype {table.dtype}")
+    table, axis = _real(table, name), check_integer(axis, "axis")
     if table.ndim == 0 or not -table.ndim <= axis < table.ndim:
         raise ValueError(f"{name}: expected an array with an axis {axis}, got shape {table.shape}")
     length = table.shape[axis]
@@ -250,15 +256,21 @@ def check_table(table: np.ndarray, *, axis: int = -1, name: str = "table", finit
         raise ValueError(f"{name}: expected a length that is a power of two, got {length}")
     if table.dtype == bool:
         return _boolean(table)
+    return check_numbers(table, name) if finite else table
+
+
+def check_numbers(numbers: np.ndarray, name: str) -> np.ndarray:
+    """``numbers`` as an array of finite real numbers of any shape."""
+    numbers = _real(numbers, name)
     # the extrema show every NaN and infinity, and need no memory
-    if finite and table.dtype.kind == "f" and not np.isfinite([table.min(initial=0), table.max(initial=0)]).all():
-        raise ValueError(f"{name}: expected finite numbers, got {table[~np.isfinite(table)][0]}")
-    return table
+    if numbers.dtype.kind == "f" and not np.isfinite([numbers.min(initial=0), numbers.max(initial=0)]).all():
+        raise ValueError(f"{name}: expected finite numbers, got {numbers[~np.isfinite(numbers)][0]}")
+    return numbers
 
 
 def check_signs(signs: np.ndarray, *, name: str = "signs") -> np.ndarray:
     """``signs`` as an array of ±1 of any shape; an array of bits is refused by name."""
-    signs = np.asarray(signs)
+    signs = _array(signs, name)
     if signs.dtype == bool or (signs == 0).any():
         raise ValueError(f"{name}: expected −1 and +1, got bits; convert them with cube.to_signs")
     if not ((signs == 1) | (signs == -1)).all():
@@ -275,14 +287,28 @@ def check_size(n: int, *, itemsize: int) -> int:
     return n
 
 
-def check_integer(value: int, name: str, least: int, most: int | None = None) -> int:
-    """``value`` as an int between ``least`` and ``most``."""
+def check_integer(value: int, name: str, least: int | None = None, most: int | None = None) -> int:
+    """``value`` as an int, not below ``least`` nor above ``most``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name}: expected an integer, got {type(value).__name__}")
-    if value < least or (most is not None and value > most):
+    if (least is not None and value < least) or (most is not None and value > most):
         allowed = f"≥ {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{name}: expected an integer {allowed}, got {value}")
     return int(value)
+
+
+def _array(values: np.ndarray, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # numpy says so in several sentences
+        raise ValueError(f"{name}: expected an array, got lists of unequal lengths") from None
+
+
+def _real(values: np.ndarray, name: str) -> np.ndarray:
+    array = _array(values, name)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise TypeError(f"{name}: expected real numbers of at most 64 bits, got dtype {array.dtype}")
+    return array
 
 
 def _memory() -> int:

@@ -7,7 +7,6 @@ Every f: {±1}^n → ℝ is a unique combination of parities (HR Sec. 3; VA Sec.
 with x uniform on the cube. Tables and masks follow the convention of ``flatcube.cube``: c[mask(S)] is c_S.
 """
 
-import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ Terms = list[tuple[tuple[int, ...], float]]  # [(subset, coefficient or weight),
 
 _EXACT = 2**53  # float64 holds every integer up to here
 _SHORT = 1024  # the largest denominator that is printed as a fraction
+_CLOSE = 2**-20  # a number at a larger distance from such a fraction is not printed as one, whatever the tolerance
 
 
 def transform(table: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -65,6 +65,10 @@ def convolve(f: np.ndarray, g: np.ndarray) -> np.ndarray:
     f, g = transform(f), transform(g)
     if f.shape[-1] != g.shape[-1]:
         raise ValueError(f"g: expected a table of length {f.shape[-1]} like f, got {g.shape[-1]}")
+    try:
+        np.broadcast_shapes(f.shape, g.shape)
+    except ValueError:
+        raise ValueError(f"g: expected a batch that fits f of shape {f.shape}, got shape {g.shape}") from None
     return inverse(f * g)
 
 
@@ -118,8 +122,8 @@ class Spectrum:
         c = np.array(c, dtype=_real(c))
         c.flags.writeable = False
         object.__setattr__(self, "coefficients", c)
-        if self.tolerance is None:
-            object.__setattr__(self, "tolerance", float(32 * np.finfo(c.dtype).eps * np.linalg.norm(c)))
+        tolerance = _norm(c, 32 * np.finfo(c.dtype).eps) if self.tolerance is None else _check_tolerance(self.tolerance)
+        object.__setattr__(self, "tolerance", tolerance)
 
     @property
     def n(self) -> int:
@@ -174,7 +178,9 @@ class Spectrum:
 
         The remaining variables keep their order and are numbered anew from 1.
         """
-        cube.mask(fixed, self.n)  # checks the numbers
+        if not isinstance(fixed, Mapping):
+            raise TypeError(f"fixed: expected a dictionary such as {{1: -1}}, got {type(fixed).__name__}")
+        cube.mask(fixed, self.n, name="fixed")  # checks the numbers
         cube.check_signs(list(fixed.values()), name="fixed")
         c = self.coefficients
         for i in sorted(fixed, reverse=True):  # from above, so that the lower numbers stay valid
@@ -184,8 +190,8 @@ class Spectrum:
 
     def convolve(self, other: "Spectrum") -> "Spectrum":
         """The spectrum of (f * g)(x) = E_y f(y) g(x·y): products of coefficients."""
-        c = self.coefficients * self._like(other)
-        return Spectrum(c, self.tolerance * math.sqrt(other.norm2) + other.tolerance * math.sqrt(self.norm2))
+        f, g = self.coefficients, self._like(other)
+        return Spectrum(f * g, self.tolerance * _norm(g) + other.tolerance * _norm(f))
 
     def low_degree(self, degree: int) -> "Spectrum":
         """The projection Σ_{|S| ≤ degree} c_S χ_S, the nearest function of that degree; −1 leaves zero."""
@@ -203,15 +209,18 @@ class Spectrum:
         '−1/2 + 1/2·x1 + 1/2·x2 + 1/2·x1·x2'
         """
         masks = self.masks if terms is None else self._largest(terms)
-        text = _join(self._terms(masks[np.lexsort((masks, np.bitwise_count(masks)))]))
+        ordered = masks[np.lexsort((masks, np.bitwise_count(masks)))]
+        text = _join(self._terms(ordered), min(self.tolerance, _CLOSE))
         left_out = self.sparsity - len(masks)
-        return f"{text} + … ({left_out} smaller terms)" if left_out else text
+        return f"{text} + … ({left_out} smaller term{'s' * (left_out > 1)})" if left_out else text
 
     def __repr__(self) -> str:
-        profile = self.profile
-        profile[profile <= len(self.coefficients) * self.tolerance**2] = 0  # rounding errors
-        scale = 24 / (profile.max() or 1)
-        rows = [f"  degree {k:>2}  {'█' * round(w * scale):<24}  {w:.4g}" for k, w in enumerate(profile)]
+        kept = np.where(np.abs(self.coefficients) > self.tolerance, self.coefficients, 0)  # no rounding errors
+        largest = float(np.abs(kept).max()) or 1.0
+        shares = np.bincount(cube.weights(self.n), weights=np.square(kept / largest, dtype=np.float64))
+        scale = 24 / (shares.max() or 1)
+        sizes = [w * largest * largest for w in shares.tolist()]  # inf if squares of the coefficients do not fit
+        rows = [f"  degree {k:>2}  {'█' * round(w * scale):<24}  {sizes[k]:.4g}" for k, w in enumerate(shares)]
         head = f"Spectrum on {self.n} variables: degree {self.degree}, sparsity {self.sparsity}"
         return "\n".join([head, *rows, f"  f = {self.polynomial(6)}"])
 
@@ -227,6 +236,7 @@ class Spectrum:
         return [(cube.subset(m), float(self.coefficients[m])) for m in masks]
 
     def _like(self, other: "Spectrum") -> np.ndarray:
+        _check_spectrum(other, "other")
         if other.n != self.n:
             raise ValueError(f"other: expected a spectrum on n = {self.n} variables like this one, got {other.n}")
         return other.coefficients
@@ -237,20 +247,42 @@ def spectrum(table: np.ndarray, tolerance: float | None = None) -> Spectrum:
     return Spectrum(transform(table), tolerance)
 
 
-def _join(terms: Terms) -> str:
+def _norm(c: np.ndarray, factor: float = 1) -> float:
+    """factor · (Σ c²)^{1/2}; the numbers are scaled first, so that no square overflows or vanishes."""
+    largest = max(c.max(), -c.min())
+    return float(np.linalg.norm(c / largest)) * factor * float(largest) if largest else 0.0
+
+
+def _check_tolerance(tolerance: float) -> float:
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float, np.integer, np.floating)):
+        raise TypeError(f"tolerance: expected a number ≥ 0, got {tolerance!r}")
+    if not tolerance >= 0:  # NaN included
+        raise ValueError(f"tolerance: expected a number ≥ 0, got {tolerance}")
+    return float(tolerance)
+
+
+def _check_spectrum(spectrum: Spectrum, name: str) -> None:
+    if not isinstance(spectrum, Spectrum):
+        made = "fourier.spectrum(table) makes one"
+        raise TypeError(f"{name}: expected a Spectrum ({made}), got {type(spectrum).__name__}")
+
+
+def _join(terms: Terms, close: float) -> str:
     text = ""
     for members, c in terms:
         factors = [f"x{i}" for i in members]
-        if abs(c) != 1 or not members:
-            factors.insert(0, _number(abs(c)))
+        number = _number(abs(c), close)
+        if number != "1" or not members:
+            factors.insert(0, number)
         sign = (" − " if c < 0 else " + ") if text else ("−" if c < 0 else "")
         text += sign + "·".join(factors)
     return text or "0"
 
 
-def _number(c: float) -> str:
-    """A short dyadic number as a fraction, any other with four significant digits."""
-    return str(Fraction(round(c * _SHORT), _SHORT)) if float(c * _SHORT).is_integer() else f"{c:.4g}"
+def _number(c: float, close: float) -> str:
+    """A number within ``close`` of a short dyadic fraction as that fraction, any other with four significant digits."""
+    short = Fraction(round(c * _SHORT), _SHORT) if c < _EXACT else None
+    return f"{c:.4g}" if short is None or abs(c - short) > close else str(short)
 
 
 def to_even(spectrum: Spectrum) -> Terms:
@@ -258,6 +290,7 @@ def to_even(spectrum: Spectrum) -> Terms:
 
     λ_S = 2 c_S for S ≠ ∅ and λ_∅ = c_∅ − Σ_{S≠∅} c_S; components that are zero are left out.
     """
+    _check_spectrum(spectrum, "spectrum")
     c = spectrum.coefficients
     constant = float(2 * c[0] - c.sum(dtype=np.float64))
     components = [((), constant)] if abs(constant) > spectrum.tolerance else []
@@ -279,13 +312,12 @@ def learn_low_degree(points: np.ndarray, values: np.ndarray, degree: int) -> Spe
     From examples (x_j, y_j), signs (m, n) and values (m,), estimate c_S ≈ (1/m) Σ_j y_j χ_S(x_j) for |S| ≤ degree
     and set the others to zero. All averages at once are the transform of y summed by point.
     """
-    points, values = cube.check_signs(points, name="points"), np.asarray(values, dtype=np.float64)
+    points = cube.check_signs(points, name="points")
+    values = cube.check_numbers(values, "values").astype(np.float64)
     if points.ndim != 2 or values.shape != points.shape[:1] or not len(values):
         raise ValueError(f"values: expected (m,) for points (m, n), m ≥ 1, got {values.shape} and {points.shape}")
     m, n = points.shape
     cube.check_size(n, itemsize=24)
-    if not np.isfinite(values).all():
-        raise ValueError("values: expected finite numbers, got NaN or infinity")
     summed = np.bincount(cube.index(points), weights=values, minlength=2**n)
     return Spectrum(transform(summed) * (2**n / m)).low_degree(degree)
 
