@@ -1,7 +1,6 @@
-"""JupyterLab without the internet: stored charts are drawn, and an explorer is two-way with Python."""
+"""JupyterLab without the internet: stored charts are drawn, and explorers are two-way with Python."""
 
 import contextlib
-import json
 import os
 import socket
 import subprocess
@@ -15,22 +14,20 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from flatcube.classroom import explorer
+from flatcube.classroom.charts import MIME
 from flatcube.press import notebook
 from tests.browser.conftest import visiting
+from tests.browser.hand import Hand
 
 ROOT = Path(__file__).parents[2]
-EXPLORER = ".jp-OutputArea [data-mounted=true]"
 FIRST_RUN_MS = 120_000  # a cold JupyterLab on a busy machine
 
 
-def stored_chart() -> dict:
-    """The first chart that a committed chapter stores."""
-    for chapter in notebook.chapters(ROOT):
-        for cell in notebook.read(chapter).cells:
-            for output in cell.get("outputs", []):
-                if "application/vnd.vegalite.v5+json" in output.get("data", {}):
-                    return dict(output.data)
-    raise AssertionError("No chapter stores a chart.")
+def stored_charts() -> list[dict]:
+    """All charts that the first chapter stores."""
+    cells = notebook.read(notebook.chapters(ROOT)[0]).cells
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    return [dict(output.data) for output in outputs if MIME in output.get("data", {})]
 
 
 @contextlib.contextmanager
@@ -59,18 +56,23 @@ def lab(folder: Path) -> Iterator[str]:
         server.wait()
 
 
+CHARTS = stored_charts()
+NAMES = ["cube", "fourier"]  # each takes three cells: show it, say its n, set its n
+
+
 @pytest.fixture(scope="module")
 def opened(browser, tmp_path_factory):
-    """A notebook with a stored chart and an explorer, open in JupyterLab."""
+    """A notebook with the stored charts and two explorers, open in JupyterLab."""
     folder = tmp_path_factory.mktemp("lab")
-    cells = [
-        new_code_cell("1", outputs=[new_output("display_data", data=stored_chart())]),
-        new_code_cell("from flatcube.classroom import explorer\ne = explorer('cube', n=3)\ne"),
-        new_code_cell("print('python sees', e.state['n'])"),
-        new_code_cell("e.state = {**e.state, 'n': 4}"),
-    ]
+    cells = [new_code_cell("1", outputs=[new_output("display_data", data=chart)]) for chart in CHARTS]
+    for name in NAMES:
+        cells += [
+            new_code_cell(f"from flatcube.classroom import explorer\n{name} = explorer('{name}', n=3)\n{name}"),
+            new_code_cell(f"print('{name} has', {name}.state['n'])"),
+            new_code_cell(f"{name}.state = {{**{name}.state, 'n': 5}}"),
+        ]
     notebook.write(notebook.clean(new_notebook(cells=cells)), folder / "small.ipynb")
-    tall = {"width": 1400, "height": 2600}  # JupyterLab keeps only cells on screen in the page
+    tall = {"width": 1400, "height": 8000}  # JupyterLab keeps only cells on screen in the page
     with lab(folder) as home, visiting(browser, home + "lab/tree/small.ipynb", home, viewport=tall) as visit:
         visit.page.set_default_timeout(FIRST_RUN_MS)
         visit.page.wait_for_selector(".jp-Notebook .jp-CodeCell")
@@ -84,43 +86,28 @@ def run_cell(page, index: int) -> None:
     page.keyboard.press("Shift+Enter")
 
 
-def test_a_stored_chart_is_drawn_before_anything_runs(opened):
-    opened.page.wait_for_selector(".jp-CodeCell >> nth=0 >> .vega-embed :is(svg, canvas)")
+def test_every_stored_chart_is_drawn_before_it_runs(opened):
+    assert len(CHARTS) >= 3
+    for at in range(len(CHARTS)):
+        picture = opened.page.locator(".jp-CodeCell").nth(at).locator(".vega-embed :is(svg.marks, canvas.marks)")
+        picture.wait_for()
+        box = picture.bounding_box()
+        assert min(box["width"], box["height"]) > 100, CHARTS[at]["text/plain"]
 
 
-def nudge(page, expected: int) -> None:
-    """Press the right arrow on the explorer's first slider and wait until the picture has `expected` dimensions."""
-    page.locator(f"{EXPLORER} input[type=range]").first.focus()
-    page.keyboard.press("ArrowRight")
-    wait_for_dimensions(page, expected)
-
-
-def wait_for_dimensions(page, expected: int) -> None:
-    page.wait_for_selector(f"{EXPLORER}[data-state*='\"n\":{expected}']")
-
-
-def test_the_hand_moves_python(opened):
-    run_cell(opened.page, 1)
-    opened.page.wait_for_selector(EXPLORER)
-    nudge(opened.page, 4)
-    run_cell(opened.page, 2)
-    opened.page.get_by_text("python sees 4").wait_for()
-
-
-def test_python_moves_the_picture(opened):
-    nudge(opened.page, 5)
-    run_cell(opened.page, 3)
-    wait_for_dimensions(opened.page, 4)
-
-
-def test_the_numbers_shown_are_the_librarys(opened):
-    shown = opened.page.locator(f"{EXPLORER} [data-value][data-number]").evaluate_all(
-        "list => Object.fromEntries(list.map(e => [e.dataset.value, Number(e.dataset.number)]))"
-    )
-    state = json.loads(opened.page.locator(EXPLORER).get_attribute("data-state"))
-    expected = explorer("cube").displayed(state)
-    assert shown
-    assert shown == {key: pytest.approx(expected[key], abs=1e-9) for key in shown}
+@pytest.mark.parametrize("name", NAMES)
+def test_an_explorer_and_python_move_each_other(opened, name):
+    page, first = opened.page, len(CHARTS) + 3 * NAMES.index(name)
+    run_cell(page, first)
+    root = page.locator(".jp-CodeCell").nth(first).locator("[data-mounted=true]")
+    root.wait_for()
+    hand = Hand(page, type(explorer(name)), root)
+    hand.after(lambda: hand.keys(root.locator("input[type=range]").first, "ArrowRight"), n=4)
+    run_cell(page, first + 1)
+    page.get_by_text(f"{name} has 4", exact=True).wait_for()
+    run_cell(page, first + 2)
+    root.and_(page.locator("[data-state*='\"n\":5']")).wait_for()
+    hand.compare()
 
 
 def test_jupyterlab_asked_for_nothing_outside(opened):

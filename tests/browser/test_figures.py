@@ -1,0 +1,237 @@
+"""Every interactive figure of every chapter: after real keys, clicks and drags it shows what the library computes.
+
+Explorers are compared with their Python half. A chart with inputs is compared with `EXPECTED`: for its chapter and its
+title, what its marks must show in a given state. A chart that has inputs and no entry there fails.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flatcube import cube, fourier, sensitivity
+from flatcube.classroom.explorers import explorer
+from tests.browser.hand import Hand, drag
+
+ROOT = Path(__file__).parents[2]
+PLAN = csv.DictReader((ROOT / "data/plan.csv").read_text(encoding="utf-8").splitlines())
+CHAPTERS = [row["slug"] for row in PLAN if (ROOT / f"_build/html/chapters/{row['slug']}.html").exists()]
+
+Row = dict[str, object]
+Shown = Callable[[dict, list[Row]], Iterator[Row]]
+
+# ------------------------------------------------------------------------------------------------ chapter 1
+
+N = 9
+CAST = {
+    "FIRST": cube.first(N),
+    "MEAN": cube.mean(N),
+    "AND": cube.conjunction(N),
+    "MAJORITY": cube.majority(N),
+    "RANDOM": cube.random_boolean(N, rng=np.random.default_rng(1)),
+    "PARITY": cube.parity(N),
+}
+PROFILE = {name: fourier.spectrum(table).profile for name, table in CAST.items()}
+
+
+def passes(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """After p passes an entry is the sum over p bits, signed by the mask: 2^p times a transform of each piece."""
+    table = cube.majority(3)
+    for step in range(state["done"] + 1):
+        pieces = [fourier.transform(piece) * 2**step for piece in table.reshape(-1, 2**step)]
+        for k, value in enumerate(np.concatenate(pieces)):
+            yield {"step": step, "k": k, "value": value, "text": f"{value:.0f}".replace("-", "−")}
+
+
+def bounds(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The average sensitivity of the chosen function between its two bounds by the weight at degree λ and above."""
+    profile = PROFILE[state["choice"]]
+    for degree in range(1, N + 1):
+        high = profile[degree:].sum()
+        values = {
+            "upper bound": degree * (profile.sum() - high) + N * high,
+            "exact": sensitivity.average(CAST[state["choice"]]),
+            "lower bound": degree * high,
+        }
+        yield from ({"degree": degree, "kind": kind, "value": value} for kind, value in values.items())
+
+
+def learnt(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The simulated shares at the chosen degree, each below what the theorem allows on average."""
+    rows = [row for row in stored if row["degree"] == state["cutoff"]]
+    assert {(row["name"], row["examples"]) for row in rows} == {
+        (name, 2**e) for name in ("MAJORITY", "PARITY") for e in range(4, N + 5)
+    }
+    for row in rows:
+        low = PROFILE[row["name"]][: row["degree"] + 1].sum()
+        sets = sum(comb(N, j) for j in range(row["degree"] + 1))
+        assert 0 <= row["wrong"] <= (1 - low) + (sets - low) / row["examples"]
+        yield row
+
+
+# For each chapter and title of a chart with inputs: (state of the inputs, the rows stored in the chart) → the rows that
+# its marks must show. Only the fields of these rows are compared; marks without them, such as rules, are left out.
+EXPECTED: dict[str, dict[str, Shown]] = {
+    "01-fourier": {
+        "Three passes turn eight values into eight sums": passes,
+        "The bounds always hold, and meet for PARITY": bounds,
+        "Low degrees teach MAJORITY, never PARITY": learnt,
+    },
+}
+
+# ------------------------------------------------------------------------------------------------ charts
+
+MARKS = """el => {
+  const rows = [];
+  const walk = mark => {
+    if (/axis|legend|title/.test(mark.role ?? "")) return;
+    for (const item of mark.items) {
+      if (mark.marktype === "group") item.items.forEach(walk);
+      else if (item.datum && (item.opacity ?? 1) > 0.5) rows.push({ ...item.datum, text: item.text });
+    }
+  };
+  walk(window.flatcube.views.get(el).scenegraph().root);
+  return JSON.parse(JSON.stringify(rows));
+}"""
+STATE = """el => Object.fromEntries([...el.querySelectorAll(".vega-bind [name]")]
+  .map(input => [input.name, window.flatcube.views.get(el).signal(input.name)]))"""
+SETTLED = "async el => { await window.flatcube.views.get(el).runAsync(); }"
+
+
+def table(rows: list[Row], fields: list[str]) -> list[tuple]:
+    """The different rows with these fields, in order; numbers as the chart stores them, to five digits."""
+
+    def kept(value):
+        return value if isinstance(value, str) else float(f"{float(value):.5g}") + 0.0
+
+    return sorted({tuple(kept(row[field]) for field in fields) for row in rows if row.keys() >= set(fields)})
+
+
+class Chart:
+    """A chart with inputs on a page, and what its chapter says it must show."""
+
+    def __init__(self, chapter: str, element) -> None:
+        self.element = element
+        spec = json.loads(element.locator("> script").text_content())
+        title = spec["title"] if isinstance(spec["title"], str) else " ".join(spec["title"])
+        assert title in EXPECTED.get(chapter, {}), f"EXPECTED says nothing about the chart {title!r} of {chapter}"
+        self.shown = EXPECTED[chapter][title]
+        self.stored = [row for rows in spec.get("datasets", {}).values() for row in rows]
+
+    def compare(self) -> dict:
+        """Compare the marks with the library; gives the state of the inputs."""
+        self.element.evaluate(SETTLED)
+        state = self.element.evaluate(STATE)
+        expected, marks = list(self.shown(state, self.stored)), self.element.evaluate(MARKS)
+        fields = sorted(expected[0])
+        want, got = table(expected, fields), table(marks, fields)
+        assert len(got) == len(want), state
+        for a, b in zip(got, want, strict=True):
+            assert same(a, b), (state, a, b)
+        return state
+
+    def sweep(self, control) -> None:
+        """Move one input through all its values with the keys, and once with the mouse if it is a slider."""
+        name, kind = control.get_attribute("name"), control.evaluate("e => e.type")
+        values = control.evaluate(
+            """e => e.options ? [...e.options].map(option => option.text)
+            : Array.from({ length: Math.round((e.max - e.min) / e.step) + 1 }, (_, at) => +e.min + at * e.step)"""
+        )
+        control.focus()
+        control.press("Home")
+        seen = [self.compare()[name]]
+        for _ in values[1:]:
+            control.press("ArrowRight" if kind == "range" else "ArrowDown")
+            seen.append(self.compare()[name])
+        assert seen == values
+        if kind == "range":
+            drag(control, 0.0)
+            assert self.compare()[name] == values[0]
+
+
+def same(a: tuple, b: tuple) -> bool:
+    """Whether two rows agree: words exactly, numbers to the digits that the chart stores."""
+    return all(
+        x == y if isinstance(y, str) else x == pytest.approx(y, rel=2e-5, abs=1e-9) for x, y in zip(a, b, strict=True)
+    )
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_charts_with_inputs_show_what_the_library_computes(chapter, open_page):
+    with open_page(f"chapters/{chapter}.html") as visit:
+        charts = visit.page.locator(".fc-chart:has(.vega-bind)")
+        for at in range(charts.count()):
+            chart = Chart(chapter, charts.nth(at))
+            chart.compare()
+            controls = chart.element.locator(".vega-bind [name]")
+            for which in range(controls.count()):
+                chart.sweep(controls.nth(which))
+        assert charts.count() == len(EXPECTED.get(chapter, {}))
+        assert visit.errors == []
+
+
+# ------------------------------------------------------------------------------------------------ explorers
+
+MOST = 6  # buttons tried of one group
+
+
+class Reader(Hand):
+    """A hand that tries every control it finds."""
+
+    def moves(self, control, *moves: Callable[[], None]) -> None:
+        """Make these moves; the state must change, and the page agree with the library after each."""
+        seen = {json.dumps(self.state)}
+        for move in moves:
+            move()
+            self.compare()
+            seen.add(json.dumps(self.state))
+        assert len(seen) > 1, control.evaluate("e => e.outerHTML.slice(0, 200)")
+
+    def try_sliders(self) -> None:
+        for slider in self.visible("input[type=range]"):
+            keys = [partial(slider.press, key) for key in ("Home", "ArrowRight", "End", "ArrowLeft")]
+            self.moves(slider, *keys, partial(drag, slider, 0.4), partial(drag, slider, 0.0))
+
+    def try_menus(self) -> None:
+        for menu in self.visible("select"):
+            down = [partial(menu.press, "ArrowDown")] * menu.locator("option").count()
+            self.moves(menu, partial(menu.press, "Home"), *down)
+
+    def try_buttons(self) -> None:
+        for group in self.visible("[role=group]:has(button, [role=button])"):
+            buttons = group.locator("button, [role=button]")
+            step = -(-buttons.count() // MOST)
+            clicks = [buttons.nth(at).click for at in range(0, buttons.count(), step)]
+            self.moves(group, *clicks, partial(buttons.nth(0).press, "Enter"))
+        for button in self.visible("button:not([role=group] button)"):
+            self.moves(button, button.click, partial(self.page.wait_for_timeout, 300), button.click)
+
+    def try_fields(self) -> None:
+        for place in self.visible("input[type=text]"):
+            place.fill("x1 ^ x2")
+            self.moves(place, *[partial(place.press, key) for key in ("Space", "|", "x", "3")])
+
+    def visible(self, selector: str) -> list:
+        """The parts of the explorer that a reader can use now."""
+        found = self.root.locator(selector)
+        return [part for part in found.all() if part.is_visible() and part.is_enabled()]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_explorers_show_what_the_library_computes(chapter, open_page):
+    with open_page(f"chapters/{chapter}.html") as visit:
+        roots = visit.page.locator(".fc-explorer")
+        assert roots.count() >= 1
+        for at in range(roots.count()):
+            root = roots.nth(at)
+            reader = Reader(visit.page, type(explorer(root.get_attribute("data-name"))), root)
+            reader.try_buttons()
+            reader.try_fields()
+            reader.try_menus()
+            reader.try_sliders()
+        assert visit.errors == []
