@@ -58,17 +58,3 @@ def test_a_figure_without_words_is_refused(words):
 def test_a_figure_without_a_title_is_refused():
     with pytest.raises(ValueError, match="title"):
         figure(chart(title=None), alt=WORDS)
-
-
-def luminance(colour: str) -> float:
-    """The relative luminance of WCAG 2 of a colour "#rrggbb"."""
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("colour", charts.SERIES)
-@pytest.mark.parametrize("paper", ["#ffffff", "#14181d"])
-def test_series_stand_out_on_light_and_dark(colour: str, paper: str):
-    light, dark = sorted([luminance(colour), luminance(paper)], reverse=True)
-    assert (light + 0.05) / (dark + 0.05) >= 3

@@ -1,38 +1,10 @@
-"""The pages' own face: repaired HTML, the contents, the plan, and colours that can be read."""
+"""The pages' own face: repaired HTML, the contents and the plan."""
 
 import json
 import re
 
-import pytest
-
 from flatcube import cube
 from flatcube.press import front, sphinx
-
-CSS = (sphinx.THEME / "flatcube.css").read_text(encoding="utf-8")
-READABLE = ["ink", "muted", "accent", "minus", "plus", "good", "bad", *(f"cat-{i}" for i in range(1, 7))]
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance of #rrggbb as WCAG 2 defines it."""
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_colour_of_text_has_enough_contrast(theme):
-    block = re.search(rf'html\[data-theme="{theme}"\] \{{(.*?)\}}', CSS, re.S)[1]
-    colours = dict(re.findall(r"--fc-([\w-]+): (#[0-9a-f]{6})", block))
-    assert contrast("#ffffff", "#000000") == pytest.approx(21)
-    assert set(READABLE) <= set(colours)
-    for ground in ("paper", "panel"):
-        for name in READABLE:
-            assert contrast(colours[name], colours[ground]) >= 4.5, f"{name} on {ground}"
 
 
 def test_a_folded_proof_becomes_details_with_a_title():

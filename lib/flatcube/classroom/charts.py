@@ -13,14 +13,11 @@ from typing import Any
 
 import altair as alt
 
+from flatcube.classroom.palette import MINUS, PLUS, SERIES
+
 __all__ = ["MINUS", "PLUS", "SERIES", "Figure", "figure"]
 
 MIME = "application/vnd.vegalite.v5+json"
-
-# The two values of a Boolean function, and up to six series. All are told apart by readers with any common colour
-# vision, differ in grey, and have a contrast of at least 3:1 against white paper and against the dark page.
-MINUS, PLUS = "#2b7bba", "#d9731a"
-SERIES = ["#2b7bba", "#d9731a", "#2f9e77", "#b05cb0", "#8a7a00", "#7a7f87"]
 
 _INK = "#767676"  # text in a picture without a page around it: legible on white and on black
 _CONFIG = {

@@ -15,6 +15,7 @@ import numpy as np
 
 from flatcube import cube, fourier
 from flatcube.classroom.explorers import Explorer
+from flatcube.classroom.palette import MINUS, PLUS
 
 __all__ = ["CubeExplorer"]
 
@@ -92,7 +93,7 @@ class CubeExplorer(Explorer):
         corners = "".join(
             f'<circle cx="{x}" cy="{y}" r="9" fill="var(--fc-{sign}, {colour})"/>'
             for (x, y), value in zip(places, table, strict=True)
-            for sign, colour in [("minus", "#2a62a6") if value < 0 else ("plus", "#d9822b")]
+            for sign, colour in [("minus", MINUS) if value < 0 else ("plus", PLUS)]
         )
         return (
             f'<svg viewBox="0 0 400 260" width="400" role="img" aria-label="{cls.label}">'

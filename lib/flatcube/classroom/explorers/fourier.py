@@ -19,6 +19,7 @@ import numpy as np
 
 from flatcube import cube, formula, fourier
 from flatcube.classroom.explorers import Explorer
+from flatcube.classroom.palette import MINUS, PLUS
 
 __all__ = ["FourierExplorer"]
 
@@ -125,7 +126,7 @@ class FourierExplorer(Explorer):
             f'<rect x="{at * width + 0.1 * width:.4g}" width="{0.8 * width:.4g}" y="{100 - max(c, 0) * scale:.4g}" '
             f'height="{abs(c) * scale:.4g}" fill="var(--fc-{sign}, {colour})"/>'
             for at, c in enumerate(coefficients[order])
-            for sign, colour in [("minus", "#2b7bba") if c < 0 else ("plus", "#c9650f")]
+            for sign, colour in [("minus", MINUS) if c < 0 else ("plus", PLUS)]
         )
         return (
             f'<svg viewBox="0 0 400 200" width="400" role="img" aria-label="{cls.label}">{bars}'

@@ -26,6 +26,7 @@ import numpy as np
 
 from flatcube import cube, fourier, queries, subcubes
 from flatcube.classroom.explorers import Explorer
+from flatcube.classroom.palette import PLUS
 from flatcube.sampling import BlackBox
 
 __all__ = ["QueriesExplorer"]
@@ -118,7 +119,7 @@ class QueriesExplorer(Explorer):
                 marks.append(f'<text x="{left}" y="{top + 4}" font-size="11" fill="{grey}">{degree}</text>')
                 for k, trial in enumerate(group):
                     x, y = left + 16 + 7 * (k % 16), top + 7 * (k // 16)
-                    fill = "var(--fc-plus, #c9650f)" if trial.found else "none"
+                    fill = f"var(--fc-plus, {PLUS})" if trial.found else "none"
                     marks.append(f'<circle cx="{x}" cy="{y}" r="2.5" fill="{fill}" stroke="{grey}"/>')
         return f'<svg viewBox="0 0 400 260" width="400" role="img" aria-label="{cls.label}">{"".join(marks)}</svg>'
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from flatcube import cube, fourier, sensitivity
 from flatcube.classroom.explorers import Explorer
+from flatcube.classroom.palette import MINUS, PLUS
 
 __all__ = ["SensitivityExplorer"]
 
@@ -96,7 +97,7 @@ class SensitivityExplorer(Explorer):
             f'<text x="{x}" y="{y + 4}" font-size="12" text-anchor="middle" fill="var(--fc-ink, #222)">'
             f"{score:.2g}</text>"
             for (x, y), value, score in zip(places, table, scores, strict=True)
-            for sign, colour in [("minus", "#2a62a6") if value < 0 else ("plus", "#d9822b")]
+            for sign, colour in [("minus", MINUS) if value < 0 else ("plus", PLUS)]
         )
         return (
             f'<svg viewBox="0 0 400 260" width="400" role="img" aria-label="{cls.label}">'
