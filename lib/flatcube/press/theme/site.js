@@ -7,8 +7,8 @@
 
   // Light and dark. Until the reader chooses, the page follows the system.
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const kept = () => { try { return localStorage.getItem("theme"); } catch { return null; } };
-  const keep = (/** @type {string} */ theme) => { try { localStorage.setItem("theme", theme); } catch { /* storage is off */ } };
+  const kept = () => { try { return localStorage.getItem("flatcube.theme"); } catch { return null; } };
+  const keep = (/** @type {string} */ theme) => { try { localStorage.setItem("flatcube.theme", theme); } catch { /* storage is off */ } };
   all(".fc-theme").forEach((button) => button.addEventListener("click", () => {
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
     keep(root.dataset.theme);
@@ -27,13 +27,6 @@
   menu?.addEventListener("click", () => open(!root.classList.contains("fc-open")));
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && root.classList.contains("fc-open")) open(false);
-    const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, [contenteditable]");
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
-      event.preventDefault();
-      const field = document.getElementById("fc-search");
-      if (field && getComputedStyle(field).visibility === "hidden") open(true);
-      field?.focus();
-    }
   });
   document.addEventListener("click", (event) => {
     if (!root.classList.contains("fc-open") || !(event.target instanceof Element)) return;
