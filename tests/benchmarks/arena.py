@@ -89,6 +89,40 @@ def memory(prepare: Prepare, small: Hashable, case: Hashable) -> int:
         arm.close()
 
 
+def ratio(times: dict[tuple[str, Hashable], Time], name: str, case: Hashable, clock: str = "wall") -> float | None:
+    """The time of an arm divided by flatcube's; None if one of them was not measured."""
+    if (name, case) not in times or ("flatcube", case) not in times:
+        return None
+    return getattr(times[name, case], clock) / getattr(times["flatcube", case], clock)
+
+
+def judge(subject: str, value: float | None, *, least: float | None = None, most: float | None = None) -> bool | None:
+    """Whether a target is met, None if nothing was measured; what is not met is printed."""
+    if value is None:
+        print(f"not measured: {subject}")
+        return None
+    met = (least is None or value >= least) and (most is None or value <= most)
+    if not met:
+        target = f"at least {least:.3g}" if most is None else f"at most {most:.3g}"
+        print(f"missed: {subject}: {value:.3g}, target {target}")
+    return met
+
+
+def conclusion(verdicts: Sequence[bool | None]) -> str:
+    """One sentence on the targets of all subjects."""
+    missed, unmeasured = (sum(verdict is kind for verdict in verdicts) for kind in (False, None))
+    if missed:
+        return f"{missed} of {len(verdicts)} targets were missed; on a busy machine, try again."
+    if unmeasured:
+        return f"{unmeasured} of {len(verdicts)} targets were not measured; the others are met."
+    return "All targets met."
+
+
+def short(value: float | None) -> str:
+    """A number in a few characters."""
+    return "–" if value is None else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
 def _serve(prepare: Prepare, pipe: Connection) -> None:
     call = None
     while True:

@@ -11,16 +11,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import arena
+
 HERE = Path(__file__).parent
 PEERS = HERE.parents[1] / "_build" / "peers"
-SUBJECTS = ["transform"]
+SUBJECTS = ["transform", "sensitivity", "book"]
 
 
 def install() -> None:
-    """Install each package of peers.txt that has not been tried yet."""
+    """Install each package of peers.txt that is not there yet; one that fails is tried again next time."""
     PEERS.mkdir(parents=True, exist_ok=True)
-    tried = PEERS / "tried.txt"
-    done = tried.read_text().splitlines() if tried.exists() else []
+    installed = PEERS / "installed.txt"
+    done = installed.read_text().splitlines() if installed.exists() else []
     for line in (HERE / "peers.txt").read_text().splitlines():
         if line in done or line.startswith("#"):
             continue
@@ -28,7 +30,8 @@ def install() -> None:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", PEERS, line]
         if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
             print(f"{line} does not install here")
-        with tried.open("a") as log:
+            continue
+        with installed.open("a") as log:
             log.write(f"{line}\n")
 
 
@@ -36,5 +39,5 @@ if __name__ == "__main__":
     install()
     sys.path.append(str(PEERS))  # last: the book's own packages win
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
-    met = [importlib.import_module(subject).main() for subject in sys.argv[1:] or SUBJECTS]
-    print("All targets met." if all(met) else "Some targets were missed; on a busy machine, try again.")
+    verdicts = [verdict for subject in sys.argv[1:] or SUBJECTS for verdict in importlib.import_module(subject).main()]
+    print(arena.conclusion(verdicts))

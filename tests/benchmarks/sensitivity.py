@@ -107,39 +107,26 @@ ARMS = {
 }
 
 
-def main() -> bool:
-    """Print the ratios; True if every target was met."""
+def main() -> list[bool | None]:
+    """Print the ratios; whether each target was met."""
     times, absent = arena.race(ARMS, CASES, rounds=15, patience=2)
     print("All influences of a table, time divided by flatcube's: above 1, flatcube is faster")
     _print(times, absent, "wall", "on the clock")
     _print(times, absent, "cpu", "processor time")
     tables = {kind: arena.memory(flatcube, *cases) / table(cases[1]).nbytes for kind, cases in MEMORY.items()}
     print("extra memory at n = 22, in tables: " + ", ".join(f"{kind} {extra:.2f}" for kind, extra in tables.items()))
-    met = [_judge(times, name, case, least) for name, cases, least in TARGETS for case in cases]
-    return all(met) and max(tables.values()) < 2
+    verdicts = [
+        arena.judge(f"{name} at {case[0]} {case[1]}, ratio", arena.ratio(times, name, case), least=least)
+        for name, cases, least in TARGETS
+        for case in cases
+    ]
+    return verdicts + [arena.judge(f"extra memory, {kind} tables", extra, most=2) for kind, extra in tables.items()]
 
 
 def _print(times, absent, clock, title):
     print(f"{title:22}" + "".join(f"{f'{kind} {n}':>12}" for kind, n in CASES))
     for name in ARMS:
-        ratios = "".join(f"{_short(_ratio(times, name, case, clock)):>12}" for case in CASES)
+        ratios = "".join(f"{arena.short(arena.ratio(times, name, case, clock)):>12}" for case in CASES)
         print(f"{name:22}" + (f"  not measured: {absent[name]}" if name in absent else ratios))
     ours = (getattr(times["flatcube", case], clock) * 1e3 for case in CASES)
-    print(f"{'flatcube, ms':22}" + "".join(f"{_short(ms):>12}" for ms in ours) + "\n")
-
-
-def _ratio(times, name, case, clock="wall"):
-    if (name, case) not in times:
-        return None
-    return getattr(times[name, case], clock) / getattr(times["flatcube", case], clock)
-
-
-def _short(value):
-    return "–" if value is None else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
-
-
-def _judge(times, name, case, least):
-    ratio = _ratio(times, name, case)
-    if ratio is not None and ratio < least:
-        print(f"missed: {name} at {case[0]} {case[1]}: ratio {ratio:.2f}, target {least:.2f}")
-    return ratio is None or ratio >= least
+    print(f"{'flatcube, ms':22}" + "".join(f"{arena.short(ms):>12}" for ms in ours) + "\n")

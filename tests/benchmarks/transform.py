@@ -126,46 +126,35 @@ ARMS = {
 }
 
 
-def main() -> bool:
-    """Print the ratios; True if every target was met."""
+def main() -> list[bool | None]:
+    """Print the ratios; whether each target was met."""
     times, absent = arena.race(ARMS, CASES, rounds=15, patience=4)
     print("Walsh transform of a ±1 table, time divided by flatcube's: above 1, flatcube is faster")
     _print(times, absent, "wall", "on the clock")
     _print(times, absent, "cpu", "processor time")
     print("extra memory of one call at n = 22, in tables, the result included:")
     names = [name for name in ARMS if (name, LARGE) in times and name != "copying the table"]
-    print("    " + ", ".join(f"{name} {_tables(name):.1f}" for name in names))
-    return all([_judge(times, name, case, least) for name, cases, least in TARGETS for case in cases])
+    extra = {name: _tables(name) for name in names}
+    print("    " + ", ".join(f"{name} {tables:.1f}" for name, tables in extra.items()))
+    verdicts = [
+        arena.judge(f"{name} at {case[0]} × 2^{case[1]}, ratio", arena.ratio(times, name, case), least=least)
+        for name, cases, least in TARGETS
+        for case in cases
+    ]
+    return [*verdicts, arena.judge("extra memory, tables", extra.get("flatcube"), most=2)]
 
 
 def _print(times, absent, clock, title):
     heads = [f"n = {n}" if tables == 1 else f"{tables} × 2^{n}" for tables, n in CASES]
     print(f"{title:20}" + "".join(f"{head:>12}" for head in heads))
     for name in ARMS:
-        ratios = "".join(f"{_short(_ratio(times, name, case, clock)):>12}" for case in CASES)
+        ratios = "".join(f"{arena.short(arena.ratio(times, name, case, clock)):>12}" for case in CASES)
         print(f"{name:20}" + (f"  not measured: {absent[name]}" if name in absent else ratios))
     ours = (getattr(times["flatcube", case], clock) * 1e3 for case in CASES)
-    print(f"{'flatcube, ms':20}" + "".join(f"{_short(ms):>12}" for ms in ours) + "\n")
-
-
-def _ratio(times, name, case, clock="wall"):
-    if (name, case) not in times:
-        return None
-    return getattr(times[name, case], clock) / getattr(times["flatcube", case], clock)
-
-
-def _short(value):
-    return "–" if value is None else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+    print(f"{'flatcube, ms':20}" + "".join(f"{arena.short(ms):>12}" for ms in ours) + "\n")
 
 
 def _tables(name):
     """Extra memory in tables of the dtype that the arm works on."""
     size = 2 ** LARGE[1] * (8 if name.startswith("boofun") else 4)
     return arena.memory(ARMS[name], SMALL, LARGE) / size
-
-
-def _judge(times, name, case, least):
-    ratio = _ratio(times, name, case)
-    if ratio is not None and ratio < least:
-        print(f"missed: {name} at {case[0]} × 2^{case[1]}: ratio {ratio:.2f}, target {least}")
-    return ratio is None or ratio >= least
