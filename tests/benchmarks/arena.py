@@ -112,9 +112,9 @@ def conclusion(verdicts: Sequence[bool | None]) -> str:
     """One sentence on the targets of all subjects."""
     missed, unmeasured = (sum(verdict is kind for verdict in verdicts) for kind in (False, None))
     if missed:
-        return f"{missed} of {len(verdicts)} targets were missed; on a busy machine, try again."
+        return f"Missed: {missed} of {len(verdicts)} targets; on a busy machine, try again."
     if unmeasured:
-        return f"{unmeasured} of {len(verdicts)} targets were not measured; the others are met."
+        return f"Not measured: {unmeasured} of {len(verdicts)} targets; what was measured is met."
     return "All targets met."
 
 

@@ -1,6 +1,8 @@
 """Every exercise: its solution passes, its stub is unanswered, typical mistakes get the sentence that fits them."""
 
 import re
+import textwrap
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -217,6 +219,151 @@ def test_solutions_are_folded():
     forms = solution("1.3")._repr_mimebundle_()
     assert re.match('<details class="[^"]*"><summary class="[^"]*">Solution of 1.3</summary>', forms["text/html"])
     assert forms["text/html"].rstrip().endswith("</details>")
+
+
+# ── Wrong answers as readers write them, in code of their own: exercise, a phrase of the diagnosis, the cell ──────────
+# Chapters add rows at the end.
+WRITTEN = [
+    ("1.1", "you read +1 as true", """
+        true, false = (1, 1), (1, -1)  # (1 ± x1)/2, +1 taken for true: its constant and its x1
+        selector = {(2,): true[0] / 2, (1, 2): true[1] / 2, (3,): false[0] / 2, (1, 3): false[1] / 2}
+    """),
+    ("1.1", "divide by the number of points", """
+        selector = {}
+        for mask in range(8):
+            for k in range(8):
+                x1, x2, x3 = [-1 if k >> i & 1 else 1 for i in range(3)]
+                f = x2 if x1 == -1 else x3
+                subset = tuple(i + 1 for i in range(3) if mask >> i & 1)
+                selector[subset] = selector.get(subset, 0) + f * (-1) ** bin(k & mask).count("1")
+    """),
+    ("1.1", "right for bits 0 and 1", """
+        selector = {(1, 2): 1, (3,): 1}  # b1 b2 + (1 − b1) b3
+        selector[1, 3] = -1
+    """),
+    ("1.2", "do not divide", """
+        def coefficient(table, mask):
+            total = 0
+            for k, value in enumerate(table):
+                total += -value if bin(k & mask).count("1") % 2 else value
+            return total
+    """),
+    ("1.2", "that is OR", """
+        def coefficient(table, mask):
+            chi = [-1 if k & mask else 1 for k in range(len(table))]
+            return sum(f * c for f, c in zip(table, chi)) / len(table)
+    """),
+    ("1.2", "keep only those in the subset", """
+        def coefficient(table, mask):
+            n = len(table).bit_length() - 1
+            total = 0
+            for k in range(len(table)):
+                sign = 1
+                for i in range(n):
+                    if k & (1 << i):  # forgets to ask whether i is in S
+                        sign = -sign
+                total += sign * table[k]
+            return total / 2**n
+    """),
+    ("1.3", "division by the length is missing", """
+        def fast_transform(table):
+            c = [float(v) for v in table]
+            step = 1
+            while step < len(c):
+                for k in range(len(c)):
+                    if not k & step:
+                        c[k], c[k + step] = c[k] + c[k + step], c[k] - c[k + step]
+                step *= 2
+            return c
+    """),
+    ("1.3", "after the first was overwritten", """
+        def fast_transform(table):
+            values = np.array(table, dtype=float)
+            for bit in range(len(values).bit_length() - 1):
+                pairs = values.reshape(-1, 2, 2**bit)
+                a, b = pairs[:, 0], pairs[:, 1]
+                pairs[:, 0] = a + b
+                pairs[:, 1] = a - b
+            return values / len(values)
+    """),
+    ("1.3", "wrong sign", """
+        def fast_transform(table):
+            values = np.array(table, dtype=float)
+            for bit in range(len(values).bit_length() - 1):
+                pairs = values.reshape(-1, 2, 2**bit)
+                a, b = pairs[:, 0].copy(), pairs[:, 1].copy()
+                pairs[:, 0] = (a + b) / 2
+                pairs[:, 1] = (b - a) / 2
+            return values
+    """),
+    ("1.4", "off by one", """
+        def influence(coefficients, i):
+            return sum(c**2 for S, c in enumerate(coefficients) if S & 2**i)
+    """),
+    ("1.4", "Parseval adds squares", """
+        def influence(coefficients, i):
+            return coefficients.reshape(-1, 2, 2 ** (i - 1))[:, 1].sum()
+    """),
+    ("1.4", "Larger sets that contain i", """
+        def influence(coefficients, i):
+            for S in range(len(coefficients)):
+                if S == 1 << i - 1:
+                    return coefficients[S] ** 2
+    """),
+    ("1.5", "whatever the sign is", """
+        def restrict(coefficients, i, sign):
+            bit = 1 << (i - 1)
+            return [c + coefficients[S | bit] for S, c in enumerate(coefficients) if not S & bit]
+    """),
+    ("1.5", "You drop the terms that contain x_i", """
+        def restrict(coefficients, i, sign):
+            return [c for S, c in enumerate(coefficients) if not S >> (i - 1) & 1]
+    """),
+    ("1.5", "That restricts a table of values", """
+        def restrict(coefficients, i, sign):
+            bit = np.arange(len(coefficients)) >> (i - 1) & 1
+            return coefficients[1 - 2 * bit == sign]
+    """),
+    ("1.6", "The constant is missing", """
+        def to_parities(components):
+            spectrum = {}
+            for subset in components:
+                spectrum[subset] = components[subset] * 0.5
+            return spectrum
+    """),
+    ("1.6", "You keep each weight whole", """
+        def to_parities(components):
+            spectrum = dict(components)
+            spectrum[()] = 0.0
+            for weight in components.values():
+                spectrum[()] += weight / 2
+            return spectrum
+    """),
+    ("1.6", "Right unless ∅ is a component", """
+        def to_parities(components):
+            spectrum, constant = {}, 0.0
+            for subset, weight in components.items():
+                spectrum[subset] = weight / 2
+                constant += weight / 2
+            spectrum[()] = constant
+            return spectrum
+    """),
+]
+
+
+@pytest.mark.parametrize(("id", "phrase", "cell"), [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in WRITTEN])
+def test_a_wrong_answer_in_the_words_of_a_reader_is_recognised(id: str, phrase: str, cell: str):
+    answer, _ = defined(textwrap.dedent(cell), find(id).name)
+    for _ in range(5):
+        feedback = check(id, answer)
+        assert feedback.status == "wrong" and phrase in feedback.text
+
+
+def test_every_exercise_has_three_wrong_answers_of_its_own_here():
+    """Chapters from the second on may still have none; one that has some has three for each exercise."""
+    counts = Counter(id for id, _, _ in WRITTEN)
+    begun = {id.partition(".")[0] for id in counts} | {"1"}
+    assert [id for id in identifiers() if id.partition(".")[0] in begun and counts[id] < 3] == []
 
 
 # ── The solutions of chapter 1 against the library, which computes the same in other ways ─────────────────────────────
