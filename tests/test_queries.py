@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from flatcube import cube, fourier, queries, sampling, subcubes
+from flatcube.classroom.claims import measurements
 from flatcube.experiments import testers
 
 N = 30
@@ -445,3 +446,7 @@ def test_wrong_input_is_refused_in_one_sentence(call, error, message):
         call(lambda x: x[:, 0])
     assert message in str(caught.value)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
+
+
+def test_the_ledger_prints_what_the_stored_study_says():
+    assert measurements()["SP-F8"].statement == testers.statement()

@@ -164,7 +164,7 @@ def mean(n: int) -> np.ndarray:
 def majority(n: int) -> np.ndarray:
     """MAJORITY: true if more than half of the bits are one; a tie is false (+1).
 
-    HR counts a one as +1; that changes the sign of the function, not its sensitivity.
+    HR counts a one as +1. As functions of signs the two agree but for ties, and their sensitivity is the same.
     """
     return threshold(check_integer(n, "n", 1), n // 2 + 1)
 

@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 
 from flatcube import cube, queries
-from flatcube.sampling import BlackBox
+from flatcube.sampling import BlackBox, proportion
 
-__all__ = ["N", "RUNS", "SEED", "COLUMNS", "random_function", "cell", "rows", "main"]
+__all__ = ["N", "RUNS", "SEED", "COLUMNS", "random_function", "cell", "rows", "stored", "statement", "main"]
 
 N, RUNS, SEED = 30, 200, 2026
 DATA = Path(__file__).parents[3] / "data"
@@ -95,6 +95,26 @@ def rows() -> Iterator[dict[str, object]]:
             yield cell("degree", "blocks", degree, sparsity, laxity=fewer, runs=_LAX_RUNS)
         for proximity in _PROXIMITIES:
             yield cell("sparsity", "directions", degree, sparsity, laxity=proximity, runs=_LAX_RUNS)
+
+
+def stored() -> list[dict[str, str]]:
+    """The rows of ``data/testers.csv``."""
+    return list(csv.DictReader((DATA / "testers.csv").read_text(encoding="utf-8").splitlines()))
+
+
+def statement() -> str:
+    """What the stored study says about SP Fig. 8, as the ledger prints it for SP-F8."""
+    texts = []
+    for tester, method in (("degree", "blocks"), ("sparsity", "directions")):
+        kept = [r for r in stored() if (r["tester"], r["method"], r["laxity"]) == (tester, method, "0")]
+        right, runs = (sum(int(r[name]) for r in kept) for name in ("right", "runs"))
+        least = 100 * proportion(right, runs, 0.95)[0]
+        texts.append(f"the {tester} found is right in {right:,} of {runs:,} runs (95 % interval from {least:.2f} % on)")
+    lax = [r for r in stored() if (r["tester"], r["laxity"]) == ("sparsity", "0.1")]
+    share = 100 * np.mean([float(r["mean"]) / int(r["sparsity"]) for r in lax])
+    deviation = 100 * np.std([float(r["mean"]) / int(r["sparsity"]) for r in lax], ddof=1) / math.sqrt(len(lax))
+    texts.append(f"with proximity 0.1 the mean sparsity found wilts to {share:.0f} ± {2 * deviation:.0f} % of the truth")
+    return f"{N} variables, degrees 1–5, sparsities 1–21: " + "; ".join(texts) + "."
 
 
 def main() -> None:
