@@ -127,6 +127,12 @@ def test_flipping_a_real_table_keeps_its_numbers(hand):
     on.after(lambda: entries.nth(0).click(), table=[-1, *cube.mean(3).tolist()[1:]])
 
 
+def test_one_term_that_is_left_out_is_one_term(hand):
+    table = fourier.inverse([1 + k / 1024 if k < 13 else 0 for k in range(16)])
+    on = hand("fourier", n=4, source="table", table=table.tolist())
+    assert on.page.locator("[data-value=polynomial]").text_content().endswith("(1 smaller term)")
+
+
 def test_a_formula_with_a_mistake_leaves_the_last_good_picture(hand):
     on = hand("fourier")
     before, field = on.state, on.page.get_by_role("textbox", name="Formula")
