@@ -7,14 +7,14 @@ title, what its marks must show in a given state. A chart that has inputs and no
 import csv
 import json
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from math import comb
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from flatcube import cube, fourier, sensitivity
+from flatcube import cube, fourier, sampling, sensitivity
 from flatcube.classroom.explorers import explorer
 from tests.browser.hand import Hand, drag
 
@@ -74,6 +74,82 @@ def learnt(state: dict, stored: list[Row]) -> Iterator[Row]:
         yield row
 
 
+# ------------------------------------------------------------------------------------------------ chapter 2
+
+
+def growth(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Closed forms up to 1001 bits; the line of HR's Corollary 5 only beside averages."""
+    measure, lengths = state["measure"], sorted({row["n"] for row in stored})
+    assert (lengths[0], lengths[-2:]) == (1, [1000, 1001])
+    for n in lengths:
+        k = n // 2
+        worst = {"PARITY": n, "FIRST": 1, "MEAN": 1 / n, "MAJORITY": k + 1}
+        average = worst | {"MAJORITY": n * comb(2 * k, k) / 4**k}
+        values = dict(worst if measure == "maximum" else average) | ({"4-PARITY": 4} if n >= 4 else {})
+        if measure == "average" and n > 1:
+            values["√(n log n)"] = np.sqrt(n * np.log(n))
+        share = n if measure == "average / n" else 1
+        yield from ({"name": name, "n": n, "value": value / share} for name, value in values.items())
+
+
+@cache
+def of_four_bits() -> tuple[np.ndarray, float, np.ndarray]:
+    """The mean degree profile, the mean average sensitivity and the maxima of all functions of four bits."""
+    tables = 1 - 2 * (np.arange(2**16)[:, None] >> np.arange(16) & 1)
+    weight = np.square(fourier.transform(tables.astype(float))).mean(axis=0)
+    profile = np.bincount(cube.weights(4), weights=weight)
+    return profile, sensitivity.average(tables).mean(), sensitivity.maximum(tables)
+
+
+def noise(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The chance of a change and its two bounds; for all functions of four bits the means of these."""
+    if state["whose"] in CAST:
+        table = CAST[state["whose"]]
+        profile, average, maxima = PROFILE[state["whose"]], sensitivity.average(table), sensitivity.maximum(table)
+    else:
+        assert "65,536" in state["whose"]
+        profile, average, maxima = of_four_bits()
+    for r in np.linspace(0, 1, 41):
+        chances = {
+            "exact": (1 - profile @ r ** np.arange(len(profile))) / 2,
+            "bound by average": (1 - r) * average / 2,
+            "bound by maximum": np.mean(1 - r ** np.square(maxima)) / 2,
+        }
+        yield from ({"r": r, "kind": kind, "chance": chance} for kind, chance in chances.items())
+
+
+def intervals(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Forty intervals of each kind, from the same counts of changed flips; verdicts against the exact value."""
+    truth = 0 if state["box"] == "constant" else sensitivity.average(CAST[state["box"]])
+    rows = {(row["how"], row["run"]): row for row in stored if row["name"] == state["box"]}
+    for run in range(1, 41):
+        share = rows["textbook", run]["middle"] / N
+        half = 1.96 * np.sqrt(share * (1 - share) / 100)
+        low, high = {
+            "textbook": (share - half, share + half),
+            "exact": sampling.proportion(round(100 * share), 100, 0.95),
+        }[state["how"]]
+        verdict = "contains the truth" if N * low <= truth <= N * high else "misses it"
+        yield {"run": run, "low": N * low, "high": N * high, "verdict": verdict}
+
+
+def networks(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Networks of the chosen scale, with the intervals that belong to their counts, beside three exact lines."""
+    lines = {"PARITY": lambda n: n, "random function": lambda n: n / 2, "MAJORITY": sensitivity.majority_average}
+    yield from ({"kind": kind, "n": n, "value": line(n)} for kind, line in lines.items() for n in LENGTHS)
+    rows = [row for row in stored if row.get("scale") == 2 ** state["power"]]
+    assert {(row["kind"], row["n"]) for row in rows} == {(kind, n) for kind in KINDS for n in LENGTHS}
+    for row in rows:
+        count = round(600 * row["value"] / row["n"])
+        low, high = sampling.proportion(count, 600, 0.95)
+        assert row["value"] == pytest.approx(row["n"] * count / 600, rel=2e-5)
+        assert (row["low"], row["high"]) == pytest.approx((max(row["n"] * low, 0.05), row["n"] * high), rel=2e-5)
+        yield row
+
+
+LENGTHS, KINDS = (8, 16, 32, 64, 128, 256), ("three layers", "attention")
+
+
 # For each chapter and title of a chart with inputs: (state of the inputs, the rows stored in the chart) → the rows that
 # its marks must show. Only the fields of these rows are compared; marks without them, such as rules, are left out.
 EXPECTED: dict[str, dict[str, Shown]] = {
@@ -81,6 +157,12 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "Three passes turn eight values into eight sums": passes,
         "The bounds always hold, and meet for PARITY": bounds,
         "Low degrees teach MAJORITY, never PARITY": learnt,
+    },
+    "02-sensitivity": {
+        "MAJORITY: √n on average, half of n at its worst": growth,
+        "Under weak noise the average tells the truth": noise,
+        "An interval without width claims too much": intervals,
+        "Untrained attention stays low; tanh layers climb with their weights": networks,
     },
 }
 

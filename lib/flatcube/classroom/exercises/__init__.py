@@ -26,7 +26,8 @@ from flatcube.classroom.exercises.feedback import Feedback, Folded
 
 __all__ = ["check", "solution", "stub", "find", "identifiers", "exercise", "Exercise"]
 
-CHAPTERS = {"1": "fourier"}  # the module with a chapter's exercises, loaded when one of them is asked for
+# The module with a chapter's exercises, loaded when one of them is asked for.
+CHAPTERS = {"1": "fourier", "2": "sensitivity"}
 TURN = "# your turn"  # a stub keeps the lines of the solution above this comment
 
 _wrong: Counter[str] = Counter()  # wrong tries since the last right one: they decide the level of the hint

@@ -259,7 +259,7 @@ def _silences(rng: np.random.Generator) -> list[tuple]:
     minutes=12,
     difficulty=3,
     hints=(
-        "If as(f) = a, one random flip changes a Boolean f with probability a/n. How likely is it that m of them do not?",
+        "If as(f) = a, a random flip changes a Boolean f with probability a/n. How likely do m flips all fail to?",
         "Set that probability equal to δ and solve for a.",
     ),
     why="About 3n/m for δ = 5 %: after m silent flips the sensitivity is small, never proved to be zero.",
