@@ -189,7 +189,7 @@ def test_a_spectrum_with_names_for_subsets_is_told_how_to_write_them():
 def test_an_unknown_id_gets_one_sentence_with_the_ids(id):
     feedback = check(id, 0)
     assert feedback.status == "unknown"
-    known = [other for other in identifiers() if other.startswith("1.") or id != "1.99"]  # of its chapter, if there is one
+    known = [other for other in identifiers() if other.startswith("1.") or id != "1.99"]  # those of its chapter
     assert feedback.text == f"There is no exercise {id!r}; there are {', '.join(known)}."
 
 
