@@ -113,7 +113,8 @@ def statement() -> str:
     lax = [r for r in stored() if (r["tester"], r["laxity"]) == ("sparsity", "0.1")]
     share = 100 * np.mean([float(r["mean"]) / int(r["sparsity"]) for r in lax])
     deviation = 100 * np.std([float(r["mean"]) / int(r["sparsity"]) for r in lax], ddof=1) / math.sqrt(len(lax))
-    texts.append(f"with proximity 0.1 the mean sparsity found wilts to {share:.0f} ± {2 * deviation:.0f} % of the truth")
+    wilted = f"{share:.0f} ± {2 * deviation:.0f} % of the truth"
+    texts.append(f"with proximity 0.1 the mean sparsity found wilts to {wilted}")
     return f"{N} variables, degrees 1–5, sparsities 1–21: " + "; ".join(texts) + "."
 
 
