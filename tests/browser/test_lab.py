@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -102,7 +103,8 @@ def test_an_explorer_and_python_move_each_other(opened, name):
     root = page.locator(".jp-CodeCell").nth(first).locator("[data-mounted=true]")
     root.wait_for()
     hand = Hand(page, type(explorer(name)), root)
-    hand.after(lambda: hand.keys(root.locator("input[type=range]").first, "ArrowRight"), n=4)
+    size = root.get_by_role("slider", name=re.compile("Dimensions|Variables"))
+    hand.after(lambda: hand.keys(size, "ArrowRight"), n=4)
     run_cell(page, first + 1)
     page.get_by_text(f"{name} has 4", exact=True).wait_for()
     run_cell(page, first + 2)
