@@ -11,7 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from flatcube import cube, fourier, sampling, sensitivity
+from flatcube import cube, fourier, queries, sampling, sensitivity
 from flatcube.classroom import exercises
 from flatcube.classroom.exercises import check, find, identifiers, solution, stub
 
@@ -386,7 +386,7 @@ def by_library(id: str, arguments: tuple):
         return fourier.transform(fourier.inverse(coefficients)[cube.points(n)[:, i - 1] == sign])
     if id == "1.6":
         return dict(fourier.spectrum(cube.even_sum(list(arguments[0].items()), 5)).top(32))
-    return of_chapter_2(id, arguments)
+    return of_chapter_2(id, arguments) if id[0] == "2" else of_chapter_3(id, arguments)
 
 
 def of_chapter_2(id: str, arguments: tuple):
@@ -409,6 +409,27 @@ def of_chapter_2(id: str, arguments: tuple):
         return [samples.mean(), np.sqrt(np.sum((samples - samples.mean()) ** 2) / (len(samples) - 1) / len(samples))]
     n, samples, delta = arguments
     return n * sampling.proportion(0, samples, 1 - 2 * delta)[1]
+
+
+def of_chapter_3(id: str, arguments: tuple):
+    if id == "3.1":
+        return fourier.transform(arguments[0])[-1]
+    if id == "3.2":
+        (d,) = arguments
+        return queries.survival(d + 1, d)
+    if id == "3.3":
+        chance, error = arguments
+        return next(m for m in range(1, 10**4) if (1 - chance) ** m <= error)
+    if id == "3.4":
+        coefficients, w = arguments
+        return queries.tail_energy(coefficients)[w]
+    if id == "3.5":
+        coefficients, mask, k = arguments
+        ends = fourier.inverse(coefficients).reshape(-1, 2**k)  # one row for each end z, one column for each beginning
+        return np.mean(fourier.transform(ends)[:, mask % 2**k] ** 2)
+    bits, points = arguments[0] < 0, np.arange(len(arguments[0]))
+    odd = [monomial for monomial in points if bits[points & monomial == points].sum() % 2]
+    return max(int(monomial).bit_count() for monomial in odd)
 
 
 @EVERY

@@ -12,7 +12,11 @@ from flatcube.press import notebook
 ROOT = Path(__file__).parents[2]
 
 # What a reader on a slow machine might set; every chapter needs an entry.
-SMALLER = {"01-fourier": {"SEED": 7, "N": 5}, "02-sensitivity": {"SEED": 7, "N": 5}}
+SMALLER = {
+    "01-fourier": {"SEED": 7, "N": 5},
+    "02-sensitivity": {"SEED": 7, "N": 5},
+    "03-queries": {"SEED": 7, "N": 20},
+}
 
 
 def test_every_chapter_has_a_smaller_size():
