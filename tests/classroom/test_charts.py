@@ -38,9 +38,9 @@ def test_numbers_are_rounded_so_that_every_machine_agrees():
     assert [row["y"] for row in rows] == [0.33333, 0.66667, 1.0]
 
 
-def test_a_figure_fills_its_column_and_has_no_background():
+def test_a_figure_fills_its_column_on_the_site_and_has_no_background():
     specification = bundle()[charts.MIME]
-    assert specification["width"] == "container"
+    assert (specification["width"], specification["usermeta"]) == (charts.WIDTH, {"fill": True})
     assert specification["config"]["background"] == "transparent"
 
 

@@ -19,6 +19,13 @@ def test_a_chart_becomes_a_labelled_figure_without_its_own_theme():
     assert payload(markup) == {"mark": "bar", "description": 'Bars "grow"'}
 
 
+def test_a_chart_that_fills_its_column_does_so_on_the_site_alone():
+    chart = {"mark": "bar", "description": "Bars", "width": 560, "usermeta": {"fill": True}}
+    markup = pages.element({pages.CHART: chart})["text/html"]
+    assert payload(markup) == {"mark": "bar", "description": "Bars", "width": "container"}
+    assert payload(pages.element({pages.CHART: {"width": 300}})["text/html"])["width"] == 300
+
+
 def test_an_element_keeps_its_payload_and_its_fallback():
     data = {"element": "explorer", "name": "fourier", "state": {"n": 3}}
     markup = pages.element({pages.ELEMENT: data, "text/html": "<p>Run the cell.</p>", "text/plain": "x"})["text/html"]

@@ -18,6 +18,7 @@ from flatcube.classroom.palette import MINUS, PLUS, SERIES
 __all__ = ["MINUS", "PLUS", "SERIES", "Figure", "figure"]
 
 MIME = "application/vnd.vegalite.v5+json"
+WIDTH = 560  # of a chart that has no width of its own, where there is no column to fill
 
 _INK = "#767676"  # text in a picture without a page around it: legible on white and on black
 _CONFIG = {
@@ -43,11 +44,10 @@ class Figure:
 
     @cached_property
     def svg(self) -> str:
-        """The chart as a static SVG picture, drawn 640 pixels wide where it would fill its container."""
+        """The chart as a static SVG picture."""
         import vl_convert
 
-        fixed = json.loads(json.dumps(self.specification).replace('"width": "container"', '"width": 560'))
-        return vl_convert.vegalite_to_svg(fixed)
+        return vl_convert.vegalite_to_svg(self.specification)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {MIME: self.specification, "image/svg+xml": self.svg, "text/plain": self.alt}
@@ -56,7 +56,9 @@ class Figure:
 def figure(chart: alt.TopLevelMixin, *, alt: str) -> Figure:
     """Wrap an Altair `chart` for showing; `alt` says in words what a reader should see in it.
 
-    The chart needs a title that states the finding. A chart without a width fills the column it stands in.
+    The chart needs a title that states the finding. A chart without a width fills the column it stands in on the site;
+    elsewhere it is WIDTH pixels wide, because JupyterLab hangs on a stored chart that asks for the width of a cell
+    before that cell has one.
     """
     if not isinstance(alt, str) or len(alt.split()) < 5:
         raise ValueError(f"alt={alt!r}: describe in at least five words what the chart shows.")
@@ -64,7 +66,7 @@ def figure(chart: alt.TopLevelMixin, *, alt: str) -> Figure:
     if not specification.get("title"):
         raise ValueError("chart: it has no title; give it one that states what it shows.")
     if "width" not in specification and {"mark", "layer"} & set(specification):
-        chart = chart.properties(width="container")
+        chart = chart.properties(width=WIDTH, usermeta={"fill": True})
     return Figure(chart, alt)
 
 

@@ -52,6 +52,8 @@ def element(data: dict[str, Any]) -> dict[str, Any]:
     """The MIME bundle that the site gets for the bundle `data` of a notebook's output."""
     if CHART in data:
         specification = {k: v for k, v in data[CHART].items() if k != "config"}  # the site's own theme rules there
+        if specification.pop("usermeta", {}).get("fill"):
+            specification["width"] = "container"
         label = specification.get("description", "")
         words = html.escape(label)
         inside = f"{_script(specification)}<noscript><p>{words}</p></noscript>"
