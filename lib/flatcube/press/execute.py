@@ -109,7 +109,7 @@ def _execute_all(root: Path, chapters: list[Path], parameters: dict[str, Any]) -
         for future in as_completed(futures):
             outcomes.append(future.result())
             bar.set_postfix_str(futures[future].stem)
-            bar.update(expected[futures[future]])
+            bar.update(min(expected[futures[future]], bar.total - bar.n))  # sums of decimals may overshoot
     return outcomes
 
 
