@@ -149,6 +149,77 @@ def networks(state: dict, stored: list[Row]) -> Iterator[Row]:
 
 LENGTHS, KINDS = (8, 16, 32, 64, 128, 256), ("three layers", "attention")
 
+# ------------------------------------------------------------------------------------------------ chapter 3
+
+
+@cache
+def odd_labellings(size: int, blocks: int, spare: bool) -> int:
+    """How many labellings of a set meet every block in an odd number; `spare`: there is a label for no block."""
+    if blocks == 0:
+        return int(spare or size == 0)
+    return sum(comb(size, k) * odd_labellings(size - k, blocks - 1, spare) for k in range(1, size + 1, 2))
+
+
+def survival(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The chance of every set to survive a trial, by counting labellings; sets without a chance are left out."""
+    d = state["tested"]
+    for size in range(d + 1, 13):
+        chances = {
+            "blocks": odd_labellings(size, d + 1, True) / (d + 2) ** size,
+            "blocks without label 0": odd_labellings(size, d + 1, False) / (d + 1) ** size,
+            "single bits, n = 30": comb(size, d + 1) / comb(30, d + 1),
+        }
+        yield from ({"kind": kind, "size": size, "chance": chance} for kind, chance in chances.items() if chance)
+
+
+def power(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The proved power by counting labellings; the measured ones rise with the trials and keep to theory."""
+    d, trials = state["rejected"], [2**k for k in range(8)]
+    least = min(odd_labellings(size, d + 1, True) / (d + 2) ** size for size in range(d + 1, 31)) / 6
+    yield from ({"kind": "blocks, proved", "trials": m, "power": 1 - (1 - least) ** m} for m in trials)
+    rows = {(row["kind"], row["trials"]): row for row in stored if row["d"] == d}
+    for kind in ("blocks", "single bits"):
+        measured = [rows[kind, m]["power"] for m in trials]
+        assert measured == sorted(measured) and 0 <= measured[0] <= measured[-1] <= 1
+        yield from (rows[kind, m] for m in trials)
+    most = 5 / comb(30, d + 1)  # any of five sets
+    assert rows["single bits", 1]["power"] <= most + 5 * np.sqrt(most / 4096)
+    assert all(rows["blocks", m]["power"] >= 1 - (1 - least) ** m for m in trials)
+
+
+def wilting(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Means of the first accepted value over the classes of the stored study that share the true one."""
+    text = (ROOT / "data/testers.csv").read_text(encoding="utf-8")
+    kept: dict[tuple[str, float, int], list[float]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        strict_or_lax = row["method"] in ("blocks", "directions") and row["laxity"] not in ("0.0001", "0.001", "0.03")
+        if row["tester"] == state["tested"] and row["sparsity"] in ("6", "11", "16", "21") and strict_or_lax:
+            key = float(row["laxity"]), int(row[state["tested"]])
+            kept.setdefault(key, []).append(float(row["mean"]))
+    assert {len(means) for means in kept.values()} == {4 if state["tested"] == "degree" else 5}
+    yield from ({"rank": rank, "truth": truth, "found": np.mean(means)} for (rank, truth), means in kept.items())
+
+
+@cache
+def tree_spectrum() -> dict[tuple[int, ...], float]:
+    """The coefficients of the hidden decision tree, from its table on the seven variables that it reads."""
+    read = (3, 5, 7, 9, 14, 18, 30)
+    table = cube.formula("x1 & (x5 & (x2 ^ x4) | ~x5 & x6) | ~x1 & (x3 ^ x7)", 7)
+    return {tuple(read[i - 1] for i in S): c for S, c in fourier.spectrum(table).top(2**7) if c}
+
+
+def buckets(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The sets whose coefficients reach the threshold; the weights of all buckets on the way to them."""
+    threshold = float(state["theta"])
+    heavy = {S: c for S, c in tree_spectrum().items() if abs(c) >= threshold}
+    for row in (row for row in stored if row["threshold"] == state["theta"] and "weight" in row):
+        weights = [
+            sum(c**2 for U, c in tree_spectrum().items() if [i for i in U if i <= row["to"]] == begin)
+            for begin in ([i for i in S if i <= row["to"]] for S in heavy)
+        ]
+        assert min(abs(row["weight"] - weight) for weight in weights) < 0.04  # five deviations of 20,000 signs
+    yield from ({"name": "{" + ", ".join(map(str, S)) + "}", "k": 30} for S in heavy)
+
 
 # For each chapter and title of a chart with inputs: (state of the inputs, the rows stored in the chart) → the rows that
 # its marks must show. Only the fields of these rows are compared; marks without them, such as rules, are left out.
@@ -163,6 +234,12 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "Under weak noise the average tells the truth": noise,
         "An interval without width claims too much": intervals,
         "Untrained attention stays low; tanh layers climb with their weights": networks,
+    },
+    "03-queries": {
+        "Blocks see small and large sets alike, single bits only large ones": survival,
+        "A few dozen block flips do what single bits cannot": power,
+        "Too lax, and the bounds wilt below the truth": wilting,
+        "Buckets split until only the heavy sets are left": buckets,
     },
 }
 
