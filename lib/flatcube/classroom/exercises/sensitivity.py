@@ -134,6 +134,10 @@ majority_average.mistake(
     lambda n: n // 2 + 1,
 )
 majority_average.mistake(
+    "That is what a random function has, with half of all edges lit. MAJORITY changes on one level of edges only.",
+    lambda n: n / 2,
+)
+majority_average.mistake(
     "Right for even n only: for odd n you count edges between levels that MAJORITY does not tell apart.",
     lambda n: float(sensitivity.cast_average("MAJORITY", n)) * (1 if n % 2 == 0 else (n - 1) / (n + 1)),
 )
