@@ -192,8 +192,8 @@ def wilting(state: dict, stored: list[Row]) -> Iterator[Row]:
     text = (ROOT / "data/testers.csv").read_text(encoding="utf-8")
     kept: dict[tuple[str, float, int], list[float]] = {}
     for row in csv.DictReader(text.splitlines()):
-        strict_or_lax = row["method"] in ("blocks", "directions") and row["laxity"] not in ("0.0001", "0.001", "0.03")
-        if row["tester"] == state["tested"] and row["sparsity"] in ("6", "11", "16", "21") and strict_or_lax:
+        drawn = row["method"] in ("blocks", "directions") and row["laxity"] not in ("4", "0.0001", "0.001", "0.03")
+        if row["tester"] == state["tested"] and row["sparsity"] in ("6", "11", "16", "21") and drawn:
             key = float(row["laxity"]), int(row[state["tested"]])
             kept.setdefault(key, []).append(float(row["mean"]))
     assert {len(means) for means in kept.values()} == {4 if state["tested"] == "degree" else 5}
