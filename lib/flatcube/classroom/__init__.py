@@ -1,6 +1,7 @@
 """What a chapter needs beside mathematics: charts, explorers, questions, exercises, numbers in the prose.
 
-    from flatcube.classroom import check, explorer, figure, glue, predict, quick
+    from flatcube.classroom import check, explorer, figure, predict, quick
+    from flatcube.classroom.glue import glue
 
 Names load their module on first use, so that a chapter without charts does not wait for the chart library.
 """
@@ -12,7 +13,6 @@ from typing import Any
 
 _HOME = {
     "figure": "charts",
-    "glue": "glue",
     "quick": "questions",
     "predict": "questions",
     "answers": "questions",
