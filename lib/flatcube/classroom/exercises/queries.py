@@ -110,6 +110,10 @@ enough.mistake(
     lambda chance, error: int(np.log(error) / np.log(1 - chance)),
 )
 enough.mistake(
+    "Trials come whole: round up to the next integer.",
+    lambda chance, error: np.log(error) / np.log(1 - chance),
+)
+enough.mistake(
     "Enough, but not the fewest: 1 − chance is smaller than e^−chance.",
     lambda chance, error: int(np.ceil(np.log(1 / error) / chance)),
 )
@@ -254,7 +258,7 @@ def _table(n: int, monomials: np.ndarray) -> np.ndarray:
         "In every pass the second half of each pair takes on the XOR of both: `^=`. After the loop, find the monomial "
         "with the most bits among the entries that are left.",
     ),
-    why="PARITY has degree 1 here and degree n as a sum of parities of signs: two notions, and two tests.",
+    why="PARITY has degree 1 here and degree n as a polynomial in signs: two notions, and two tests.",
     instances=_polynomials,
 )
 def algebraic_degree(table: np.ndarray) -> int:
