@@ -1,0 +1,168 @@
+"""Attention, MLP, layer norm: against slow loops, through the state_dict alone, and many copies at once."""
+
+import math
+
+import pytest
+import torch
+from torch.func import functional_call
+
+from flatcube import blocks
+
+
+def _random_encoder(seed: int, *, n: int = 5, width: int = 4, norm: bool = True) -> blocks.Encoder:
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    def layer() -> blocks.Layer:
+        mask = torch.triu(torch.full((n + 1, n + 1), -math.inf, dtype=torch.float64), 1)
+        heads = [
+            blocks.Head(draw(width, width), draw(width, 3), draw(3, width)),
+            blocks.Head(draw(width, width), draw(width, width), mask=mask),
+        ]
+        mlp = blocks.Mlp([draw(width, 6), draw(6, 7), draw(7, width)], [draw(6), draw(7), None])
+        wire = torch.eye(width, dtype=torch.float64)
+        last = blocks.Norm(0.1, draw(width), draw(width)) if norm else None
+        return blocks.Layer(heads, mlp, skip=wire, bypass=draw(width, width), keep=wire, norm=last)
+
+    return blocks.Encoder(
+        draw(2, width), draw(n + 1, width), [layer(), layer()], readout=draw(width, 1), appended=(0,), read=-1
+    )
+
+
+def _bits(n: int) -> torch.Tensor:
+    return (torch.arange(2**n)[:, None] >> torch.arange(n)) & 1
+
+
+def _slow_softmax(logits: list[float]) -> list[float]:
+    weights = [math.exp(logit) for logit in logits]
+    return [weight / sum(weights) for weight in weights]
+
+
+def _slow_head(head: blocks.Head, x: torch.Tensor) -> torch.Tensor:
+    """softmax(X W Xᵀ) X V O, one query and one key at a time."""
+    n, rows = x.shape[0], []
+    for i in range(n):
+        logits = [float(x[i] @ head.query_key @ x[j]) for j in range(n)]
+        logits = [logit + (0 if head.mask is None else float(head.mask[i, j])) for j, logit in enumerate(logits)]
+        value = sum(weight * (x[j] @ head.value) for j, weight in enumerate(_slow_softmax(logits)))
+        rows.append(value if head.output is None else value @ head.output)
+    return torch.stack(rows)
+
+
+def _slow_encoder(model: blocks.Encoder, bits: list[int]) -> float:
+    """HR Eq. (1)-(5) with loops over positions."""
+    symbols = [*bits, *model.appended.tolist()]
+    x = torch.stack([model.tokens[symbol] + model.positions[place] for place, symbol in enumerate(symbols)])
+    for layer in model.layers:
+        u = x @ layer.skip + sum(_slow_head(head, x) for head in layer.heads)
+        rows = []
+        for place in range(len(symbols)):
+            hidden = u[place]
+            for index, (weight, bias) in enumerate(zip(layer.mlp.weights, layer.mlp.biases, strict=True)):
+                hidden = (hidden.clamp(min=0) if index else hidden) @ weight + (0 if bias is None else bias)
+            z = x[place] @ layer.bypass + u[place] @ layer.keep + hidden
+            factor = 1 / math.sqrt(float(z.var(correction=0)) + float(layer.norm.eps))
+            rows.append((z - z.mean()) * factor * layer.norm.gain + layer.norm.bias)
+        x = torch.stack(rows)
+    return float(x[-1] @ model.readout[:, 0])
+
+
+def _printed_attention(self: blocks.Head, x: torch.Tensor, rows: slice = slice(None)) -> torch.Tensor:
+    logits = x[..., rows, :] @ self.query_key @ x.transpose(-1, -2)
+    return logits.exp() / logits.sum(-1, keepdim=True)
+
+
+@pytest.mark.claim(
+    "HR-D2",
+    printed=("flatcube.blocks.Head.attention", _printed_attention, "The softmax divides by the sum of the logits."),
+    erratum=12,
+    note="a random two-layer encoder against loops over positions",
+)
+@torch.no_grad()
+def test_the_encoder_is_the_one_that_is_analysed():
+    model, bits = _random_encoder(0), _bits(5)[::5]
+    assert model(bits).tolist() == pytest.approx([_slow_encoder(model, row) for row in bits.tolist()], abs=1e-10)
+
+
+def _no_centre(self: blocks.Norm, x: torch.Tensor) -> torch.Tensor:
+    return (x - x.mean(-1, keepdim=True)).square().sum(-1, keepdim=True).rsqrt()
+
+
+@pytest.mark.claim(
+    "HR-EQ3",
+    mutant=("flatcube.blocks.Norm.factor", _no_centre, "The sum of squares stands where their mean belongs."),
+    note="10,000 random vectors, ε from 0 to 10",
+)
+def test_a_normalised_vector_has_at_most_the_norm_of_its_root_width():
+    x = torch.randn(10_000, 7, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    assert blocks.Norm(0.0)(x).norm(dim=-1).tolist() == pytest.approx([math.sqrt(7)] * 10_000)
+    for eps in (1e-6, 0.1, 10.0):
+        assert (blocks.Norm(eps)(x).norm(dim=-1) < math.sqrt(7)).all()
+
+
+@torch.no_grad()
+def test_a_network_is_its_state_dict():
+    for seed, norm in ((1, True), (2, False)):
+        model = _random_encoder(seed, norm=norm)
+        again = blocks.from_state(model.state_dict())
+        assert again.state_dict().keys() == model.state_dict().keys()
+        assert torch.equal(again(_bits(5)), model(_bits(5)))
+        again.tokens += 1  # the copy must not share memory with the original
+        assert not torch.equal(again(_bits(5)), model(_bits(5)))
+
+
+@torch.no_grad()
+def test_copies_run_at_once_as_they_run_alone():
+    model = _random_encoder(3)
+    names = dict(model.named_parameters())
+    generator = torch.Generator().manual_seed(5)
+    copies = {name: p + torch.randn(4, *p.shape, dtype=p.dtype, generator=generator) for name, p in names.items()}
+    together = functional_call(model, blocks.stacked(copies), (_bits(5),))
+    alone = [functional_call(model, {name: c[k] for name, c in copies.items()}, (_bits(5),)) for k in range(4)]
+    assert together.shape == (4, 32)
+    assert torch.allclose(together, torch.stack(alone), atol=1e-12)
+
+
+@torch.no_grad()
+def test_activations_are_what_the_network_goes_through():
+    model = _random_encoder(4)
+    seen = model.activations(_bits(5))
+    assert torch.allclose(seen["output"], model(_bits(5)), atol=1e-12)
+    assert torch.allclose(seen["layers.1.attention.1"].sum(-1), torch.ones(32, 6, dtype=torch.float64))
+    assert (seen["layers.0.attention.1"].triu(1) == 0).all()  # its mask is causal
+    assert seen["layers.1.mlp.1"].shape == (32, 6, 7)
+    assert seen["layers.1.factor"].shape == (32, 6, 1)
+
+
+def test_rms_norm_keeps_the_mean():
+    x = torch.tensor([[3.0, 4.0]])
+    assert blocks.Norm(0.0, centre=False)(x).tolist() == [pytest.approx([3 / math.sqrt(12.5), 4 / math.sqrt(12.5)])]
+    assert blocks.Norm(0.0)(torch.ones(1, 3)).tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_positions_may_come_from_a_rule():
+    tokens = torch.tensor([[0.0], [1.0]])
+    model = blocks.Encoder(tokens, lambda n: torch.arange(n)[:, None] / n, [], readout=torch.ones(1, 1))
+    assert model(torch.tensor([[1, 0, 1]])).tolist() == [pytest.approx(1 + 2 / 3)]
+    again = blocks.from_state(model.state_dict(), positions=model.rule)
+    assert again(torch.tensor([[1, 0, 0, 0]])).tolist() == [0.75]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: blocks.Norm(-1.0), "eps is -1.0"),
+        (lambda: blocks.Norm(math.nan), "eps is nan"),
+        (lambda: blocks.Mlp([torch.ones(1, 1)], []), "biases has 0 entries"),
+        (lambda: _random_encoder(0)(torch.tensor([[1, -1, 1, 1, 1]])), "symbols holds -1"),
+        (lambda: _random_encoder(0)(torch.tensor([[0, 2, 0, 0, 0]])), "symbols holds 2"),
+        (lambda: _random_encoder(0)(torch.tensor([[0.5, 0, 0, 0, 0]])), "not whole numbers"),
+        (lambda: _random_encoder(0)(torch.zeros(1, 4, dtype=torch.long)), "symbols has length 4"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_sentence(call, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        call()
+    assert "\n" not in str(caught.value)
