@@ -119,10 +119,15 @@ def test_copies_run_at_once_as_they_run_alone():
     names = dict(model.named_parameters())
     generator = torch.Generator().manual_seed(5)
     copies = {name: p + torch.randn(4, *p.shape, dtype=p.dtype, generator=generator) for name, p in names.items()}
-    together = functional_call(model, blocks.stacked(copies), (_bits(5),))
+    together = blocks.many(model, copies, _bits(5))
     alone = [functional_call(model, {name: c[k] for name, c in copies.items()}, (_bits(5),)) for k in range(4)]
     assert together.shape == (4, 32)
     assert torch.allclose(together, torch.stack(alone), atol=1e-12)
+    wrapped = torch.nn.Sequential(model)  # it has no method many, so its copies take turns
+    in_turn = blocks.many(wrapped, {f"0.{name}": copy for name, copy in copies.items()}, _bits(5))
+    assert torch.equal(in_turn, torch.stack(alone))
+    some = blocks.many(model, {"readout": copies["readout"]}, _bits(5))
+    assert torch.allclose(some[2], functional_call(model, {"readout": copies["readout"][2]}, (_bits(5),)))
 
 
 @torch.no_grad()

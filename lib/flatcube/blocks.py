@@ -13,15 +13,16 @@ weights, so a query-key matrix has the query in its row and the key in its colum
 HR has skip = keep = identity; the network of SP has only a bypass for the positions.
 
 Everything that fixes a network is in its ``state_dict``: ``from_state`` rebuilds it from those tensors alone.
-Parameters have at most two axes and broadcast from the right, so K perturbed copies can run at once: see ``stacked``.
+Parameters have at most two axes and broadcast from the right, so K perturbed copies can run at once: see ``many``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
-__all__ = ["Head", "Mlp", "Norm", "Layer", "Encoder", "from_state", "stacked", "squared_norms"]
+__all__ = ["Head", "Mlp", "Norm", "Layer", "Encoder", "from_state", "many", "stacked", "squared_norms"]
 
 Positions = Tensor | Callable[[int], Tensor]
 
@@ -218,6 +219,10 @@ class Encoder(nn.Module):
         """Symbols (batch, n) to (…, batch). The last layer is computed at the read position only."""
         return self._run(self.embed(symbols), every=None)["output"]
 
+    def many(self, parameters: Mapping[str, Tensor], symbols: Tensor) -> Tensor:
+        """The outputs (K, batch) of K copies with the given parameters, (K, …) by name; those not named are shared."""
+        return functional_call(self, stacked(parameters), (symbols,))
+
     def _run(self, x: Tensor, every: slice | None) -> dict[str, Tensor]:
         seen = {"embedding": x}
         place = int(self.read) % x.shape[-2]
@@ -268,6 +273,18 @@ def from_state(state: Mapping[str, Tensor], *, positions: Callable[[int], Tensor
         appended=state["appended"].tolist(),
         read=int(state["read"]),
     )
+
+
+def many(model: nn.Module, parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
+    """The outputs (K, batch) of K copies of a network, parameters (K, …) by name, on the same inputs x.
+
+    A network that knows how to run its copies at once says so with a method ``many``; any other runs them in turn.
+    """
+    if hasattr(model, "many"):
+        return model.many(parameters, x)
+    count = len(next(iter(parameters.values())))
+    copies = ({name: stack[k] for name, stack in parameters.items()} for k in range(count))
+    return torch.stack([functional_call(model, copy, (x,)) for copy in copies])
 
 
 def stacked(parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
