@@ -478,6 +478,38 @@ export function formula(text, n) {
   return tableOf(n, (k) => truth(tree, k));
 }
 
+// ---------------------------------------------------------------------------------------------- numbers by chance
+
+/** Numbers below 2^32: counters, scrambled by multiplications and shifts; explorers/chance.py computes the same. @type {(seed: number, stream: number) => () => number} */
+export function words(seed, stream) {
+  let count = 0;
+  const key = Math.imul(8 * seed + stream + 1, 0x85ebca6b);
+  return () => {
+    let word = (Math.imul(++count, 0x9e3779b9) + key) | 0;
+    word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
+    word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
+    return (word ^ (word >>> 15)) >>> 0;
+  };
+}
+
+/** Standard normal numbers, one from every two words (Box and Muller). @type {(seed: number, stream: number) => () => number} */
+export function normals(seed, stream) {
+  const next = words(seed, stream);
+  return () => Math.sqrt(-2 * Math.log((next() + 1) / 2 ** 32)) * Math.cos((2 * Math.PI * next()) / 2 ** 32);
+}
+
+// ---------------------------------------------------------------------------------------------- networks
+
+/** The product of two matrices, each a list of rows. @type {(left: number[][], right: number[][]) => number[][]} */
+export const product = (left, right) => left.map((row) => right[0].map((_, j) => row.reduce((sum, value, k) => sum + value * right[k][j], 0)));
+/** @type {(matrix: number[][]) => number[][]} */
+export const transpose = (matrix) => matrix[0].map((_, j) => matrix.map((row) => row[j]));
+/** @type {(logits: number[]) => number[]} */
+export function softmax(logits) {
+  const top = Math.max(...logits), powers = logits.map((logit) => Math.exp(logit - top)), sum = powers.reduce((a, b) => a + b);
+  return powers.map((power) => power / sum);
+}
+
 // ---------------------------------------------------------------------------------------------- state
 
 /** Tie an explorer to its model. `clean` turns anything into a full valid state or throws; a state that is refused

@@ -10,7 +10,7 @@
  * Points, blocks and directions are masks: bit i−1 stands for x_i, a one for −1. Random numbers are hashed counters;
  * explorers/queries.py computes the same.
  */
-import { connect, format, h, popcount, put, select, slider } from "./kit.js";
+import { connect, format, h, popcount, put, select, slider, words } from "./kit.js";
 
 /** @typedef {{ family: string, n: number, degree: number, terms: number, noise: number, tolerance: number, trials: number, seed: number, tester: string, clock: number | null }} State */
 /** @typedef {{ degree: number, number: number, start: number, base: number, directions: number[], values: number[], statistic: number, found: boolean }} Trial */
@@ -30,18 +30,6 @@ const TESTERS = /** @type {Record<string, { name: string, does: string }>} */ ({
 const REFUSAL = "needs values −1 and +1";
 
 // ---------------------------------------------------------------------------------------------- numbers by chance
-
-/** Numbers below 2^32: counters, scrambled by multiplications and shifts. @type {(seed: number, stream: number) => () => number} */
-function words(seed, stream) {
-  let count = 0;
-  const key = Math.imul(8 * seed + stream + 1, 0x85ebca6b);
-  return () => {
-    let word = (Math.imul(++count, 0x9e3779b9) + key) | 0;
-    word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
-    word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
-    return (word ^ (word >>> 15)) >>> 0;
-  };
-}
 
 /** @type {(limit: number, next: () => number) => number} */
 const below = (limit, next) => Math.floor((next() * limit) / 2 ** 32);

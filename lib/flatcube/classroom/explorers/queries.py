@@ -26,6 +26,7 @@ import numpy as np
 
 from flatcube import cube, fourier, queries, subcubes
 from flatcube.classroom.explorers import Explorer
+from flatcube.classroom.explorers.chance import words as _words
 from flatcube.classroom.palette import PLUS
 from flatcube.sampling import BlackBox
 
@@ -125,15 +126,6 @@ class QueriesExplorer(Explorer):
 
 
 # --- numbers by chance ------------------------------------------------------------------------------------------------
-
-
-def _words(seed: int, stream: int) -> Iterator[int]:
-    """Numbers below 2^32: counters, scrambled by multiplications and shifts."""
-    for count in itertools.count(1):
-        word = (count * 0x9E3779B9 + (8 * seed + stream + 1) * 0x85EBCA6B) % 2**32
-        word = (word ^ word >> 16) * 0x21F0AAAD % 2**32
-        word = (word ^ word >> 15) * 0x735A2D97 % 2**32
-        yield word ^ word >> 15
 
 
 def _below(limit: int, words: Iterator[int]) -> int:
