@@ -51,7 +51,8 @@ export function put(node, key, value, text = format(value)) {
 // ---------------------------------------------------------------------------------------------- controls
 
 /** @type {(options: { label: string, min: number, max: number, step?: number, onInput(value: number): void }) =>
- *     { root: any, label(text: string): void, show(value: number, limits?: { min?: number, max?: number, key?: string }): void }} */
+ *     { root: any, label(text: string): void, show(value: number, limits?: { min?: number, max?: number, key?: string, mark?: number }): void }}
+ *     `mark` points at a value that matters. */
 export function slider({ label, min, max, step = 1, onInput }) {
   const id = fresh("slider");
   const input = h("input", { type: "range", id, min, max, step, input: () => onInput(Number(input.value)) });
@@ -64,6 +65,7 @@ export function slider({ label, min, max, step = 1, onInput }) {
     show(value, limits = {}) {
       attributes(input, { min: limits.min ?? min, max: limits.max ?? max });
       input.value = String(value);
+      attributes(root, { style: limits.mark === undefined ? null : `--mark: ${(limits.mark - Number(input.min)) / (input.max - input.min)}` });
       put(output, limits.key ?? "n", value);
     },
   };
