@@ -66,6 +66,7 @@ def test_a_mask_has_the_bits_of_its_subset(members):
 
 def test_weights_count_ones():
     assert cube.weights(5).tolist() == [bin(k).count("1") for k in range(32)]
+    assert (1 - 2 * (cube.weights(5) % 2) == cube.parity(5)).all()  # signed: nothing wraps around
 
 
 # --- functions --------------------------------------------------------------------------------------------------------

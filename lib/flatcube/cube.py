@@ -97,8 +97,12 @@ def mask(subset: Iterable[int], n: int | None = None, *, name: str = "subset") -
 
 
 def weights(n: int) -> np.ndarray:
-    """The number of ones of each index, (2^n,) uint8: Hamming weight of a point, size |S| of a subset."""
-    return np.bitwise_count(_indices(n))
+    """The number of ones of each index, (2^n,) int32: Hamming weight of a point, size |S| of a subset.
+
+    >>> (1 - 2 * (weights(2) % 2)).tolist()
+    [1, -1, -1, 1]
+    """
+    return np.bitwise_count(_indices(n)).astype(np.int32)  # signed, as Boolean tables are: differences come out right
 
 
 def table(f: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
