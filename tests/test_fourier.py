@@ -383,6 +383,25 @@ def test_learning_averages_over_the_sample():
         assert math.isclose(c, expected, abs_tol=1e-14)
 
 
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 3), (2, 1), (2, 2), (2, 3)])
+def test_the_price_of_learning_by_low_degree_over_all_samples(n, m):
+    """E (f − h)² = (1 − W_k) + (n_k − W_k)/m over every sample of m points, and it bounds the share of wrong signs."""
+    for values in itertools.product([1, -1], repeat=2**n):
+        table, truth = np.array(values), fourier.spectrum(values)
+        for degree in range(n + 1):
+            samples = [list(sample) for sample in itertools.product(range(2**n), repeat=m)]
+            learnt = [fourier.learn_low_degree(cube.points(n)[sample], table[sample], degree) for sample in samples]
+            low, sets = truth.profile[: degree + 1].sum(), sum(math.comb(n, j) for j in range(degree + 1))
+            price = (1 - low) + (sets - low) / m
+            assert math.isclose(np.mean([h.distance(truth) for h in learnt]), price, abs_tol=1e-12)
+            assert np.mean([np.sign(h.table().round(12)) != table for h in learnt]) <= price + 1e-12
+
+
+def test_truth_values_are_learnt_as_signs():
+    learnt = fourier.learn_low_degree(cube.points(3), cube.parity(3) < 0, 3)
+    assert learnt.top(9) == [((1, 2, 3), 1.0)]
+
+
 def test_learning_error_falls_with_the_sample():
     table = cube.majority(11)
     points = cube.to_signs(np.random.default_rng(1).integers(0, 2, (20000, 11)))

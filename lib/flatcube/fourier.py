@@ -312,8 +312,8 @@ def learn_low_degree(points: np.ndarray, values: np.ndarray, degree: int) -> Spe
     From examples (x_j, y_j), signs (m, n) and values (m,), estimate c_S ≈ (1/m) Σ_j y_j χ_S(x_j) for |S| ≤ degree
     and set the others to zero. All averages at once are the transform of y summed by point.
     """
-    points = cube.check_signs(points, name="points")
-    values = cube.check_numbers(values, "values").astype(np.float64)
+    points, values = cube.check_signs(points, name="points"), cube.check_numbers(values, "values")
+    values = (cube.to_signs(values) if values.dtype == bool else values).astype(np.float64)  # True is −1
     if points.ndim != 2 or values.shape != points.shape[:1] or not len(values):
         raise ValueError(f"values: expected (m,) for points (m, n), m ≥ 1, got {values.shape} and {points.shape}")
     m, n = points.shape
