@@ -153,7 +153,7 @@ def test_a_hard_function_is_seen_as_often_as_proved():
     f = lambda x: (x[:, :4] < 0).all(axis=1).astype(float)  # noqa: E731
     rng, trials = np.random.default_rng(0), 20_000
     g = subcubes.restrict(f, sampling.random_signs((trials, 20), rng=rng), subcubes.blocks(trials, 4, 20, rng))
-    seen = np.mean(g @ (1 - 2 * (cube.weights(4) % 2.0)) != 0)
+    seen = np.mean(g @ (1 - 2 * (cube.weights(4) % 2)) != 0)
     assert seen >= queries.survival(4, 3) / 16
     assert queries.estimate_degree(f, 20, rng=0, sparsity=16).value == 4
 
@@ -436,6 +436,9 @@ gf2, heavy = queries.gf2_degree_at_most, queries.heavy_coefficients
         (lambda f: gf2(lambda x: x.mean(axis=1), 5, 1, rng=0), ValueError, "f: expected a Boolean"),
         (lambda f: heavy(f, 5, 0, rng=0), ValueError, "threshold: expected a number above 0, got 0"),
         (lambda f: heavy(f, 30, 0.001, rng=0), ValueError, "threshold: 0.001 of the bound takes"),
+        (lambda f: heavy(f, 30, 0.5, rng=0, samples=0), ValueError, "samples: expected an integer ≥ 1, got 0"),
+        (lambda f: heavy(f, 0, 0.5, rng=0), ValueError, "n: expected an integer ≥ 1, got 0"),
+        (lambda f: degree(f, 5, rng=0, error="5 %"), TypeError, "error: expected a number between 0 and 1, got str"),
         (lambda f: queries.sparsity_at_most(f, 60, 10**6, rng=0), ValueError, "r: expected a subcube that fits"),
         (lambda f: queries.black_box([((1,), 1.0)], 2)(np.array([[0, 1]])), ValueError, "signs: expected −1 and +1"),
         (lambda f: queries.black_box([((1, 9), 1.0)], 5), ValueError, "subset: expected numbers from 1 to 5, got 9"),

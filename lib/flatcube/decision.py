@@ -71,8 +71,10 @@ def _constant(table: np.ndarray, n: int) -> np.ndarray:
 
 def _small(table: np.ndarray) -> tuple[np.ndarray, int]:
     table = cube.check_table(table)
-    if table.ndim != 1 or not edges.is_boolean(table):
-        raise ValueError("table: expected one Boolean function with values −1 and +1, got something else")
+    if table.ndim != 1:
+        raise ValueError(f"table: expected one function, got shape {table.shape}")
+    if not edges.is_boolean(table):
+        raise ValueError("table: expected a Boolean table of −1 and +1, got other values")
     n = len(table).bit_length() - 1
     if n > _LARGEST:
         raise ValueError(f"table: expected at most {_LARGEST} variables, got n = {n}")

@@ -49,14 +49,15 @@ def heavy_coefficients(
     >>> [subset for subset, _ in heavy_coefficients(lambda x: x[:, 3] * x[:, 27], 30, 0.9, rng=0).terms]
     [(4, 28)]
     """
-    rng = np.random.default_rng(rng)
+    rng, n = np.random.default_rng(rng), sampling.check_count(n, "n")
     if not threshold > 0:
         raise ValueError(f"threshold: expected a number above 0, got {threshold}")
     pilot = 0 if bound is not None else 1024
     if bound is None:
         bound = float(np.abs(sampling.evaluate(f, sampling.random_signs((pilot, n), rng=rng))).max()) or 1.0
-    samples = samples or _heavy_samples(n, threshold / bound, sampling.check_probability(error, "error"))
-    base = sampling.random_signs((sampling.check_count(samples, "samples"), sampling.check_count(n, "n")), rng=rng)
+    if samples is None:
+        samples = _heavy_samples(n, threshold / bound, sampling.check_probability(error, "error"))
+    base = sampling.random_signs((sampling.check_count(samples, "samples"), n), rng=rng)
     values = sampling.evaluate(f, base).astype(np.float64)
     queries, survivors = pilot + samples, np.zeros((1, 0), np.int8)  # beginnings as rows of bits
     for start in range(0, n, _GROUP):
@@ -72,7 +73,11 @@ def heavy_coefficients(
 
 
 def _heavy_samples(n: int, relative: float, error: float) -> int:
-    """Enough samples for every weight to be within threshold²/4, by Hoeffding's inequality and a union bound."""
+    """Enough samples for every weight to be within threshold²/4, by Hoeffding's inequality and a union bound.
+
+    The union runs over the continuations of all beginnings with a true weight of at least threshold²/2. These are the
+    only ones that survive if no estimate is off, and they do not depend on the sample: all groups may share it.
+    """
     relative = min(relative, 1.0)  # no coefficient is larger than the bound
     estimates = -(-n // _GROUP) * 2**_GROUP * (1 + 2 / relative**2)
     samples = math.ceil(32 * math.log(2 * estimates / error) / relative**4)

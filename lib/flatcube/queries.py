@@ -140,7 +140,7 @@ def degree_at_most(
     draw = _choose(method, blocks=subcubes.blocks, axes=subcubes.axes)
     if degree >= n:
         return Verdict(True, 0.0, 0.0, 0, 0, 0.0, True)
-    planned, signs = _trials(trials, error, rate), 1.0 - 2 * (cube.weights(degree + 1) % 2)
+    planned, signs = _trials(trials, error, rate), 1 - 2 * (cube.weights(degree + 1) % 2)
     seen, largest, energy = _Seen(tolerance, proximity), 0.0, 0.0
     for batch in subcubes.batches(planned, degree + 1, n, patient=seen.patient):
         g = seen.add(subcubes.restrict(f, sampling.random_signs((batch, n), rng=rng), draw(batch, degree + 1, n, rng)))
@@ -351,7 +351,8 @@ def gf2_degree_at_most(
 
     The product of f over a subcube of d + 1 random directions is +1 if that degree is ≤ d. It is another notion of
     degree: every χ_S, full PARITY included, is a sum of bits, of degree 1 over GF(2). A polynomial of degree d + 1 is
-    rejected by each trial with probability > 0.288, the chance that random directions are independent.
+    rejected by each trial with probability > 0.288, the chance that random directions are independent; ``error`` is
+    about these, and promises nothing about polynomials of higher degree that are rarely −1.
     """
     rng, planned = np.random.default_rng(rng), _trials(trials, error, 0.288)
     seen, products, r = _Seen(0.0, 0.0), [], sampling.check_count(degree, "degree", 0) + 1

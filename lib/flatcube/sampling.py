@@ -102,7 +102,8 @@ def proportion(successes: int, trials: int, confidence: float) -> tuple[float, f
     >>> proportion(0, 100, 0.95)
     (0.0, 0.03621669264517...)
     """
-    rare = (1 - confidence) / 2
+    cube.check_integer(successes, "successes", 0, check_count(trials, "trials"))
+    rare = (1 - check_probability(confidence, "confidence")) / 2
     return 1 - _highest(trials - successes, trials, rare), _highest(successes, trials, rare)
 
 
@@ -144,15 +145,13 @@ def bounded_mean(
 
 def check_count(number: int, name: str, least: int = 1) -> int:
     """``number`` as an integer that is at least ``least``."""
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
-        raise TypeError(f"{name}: expected an integer, got {type(number).__name__}")
-    if number < least:
-        raise ValueError(f"{name}: expected an integer ≥ {least}, got {number}")
-    return int(number)
+    return cube.check_integer(number, name, least)
 
 
 def check_probability(number: float, name: str) -> float:
     """``number`` if it lies strictly between 0 and 1."""
+    if isinstance(number, bool) or not isinstance(number, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: expected a number between 0 and 1, got {type(number).__name__}")
     if not 0 < number < 1:
         raise ValueError(f"{name}: expected a number between 0 and 1, got {number}")
     return number

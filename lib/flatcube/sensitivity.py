@@ -108,6 +108,14 @@ def _refuse_bits(values: np.ndarray, name: str) -> None:
         )
 
 
+def _boolean(table: np.ndarray) -> np.ndarray:
+    """A table of −1 and +1; any other is refused."""
+    table, _ = _checked(table)
+    if not edges.is_boolean(table.reshape(-1)):
+        raise ValueError("table: expected a Boolean table of −1 and +1, got other values")
+    return table
+
+
 def _plain(numbers: np.ndarray) -> float | np.ndarray:
     return numbers if np.ndim(numbers) else numbers.item()
 
@@ -131,10 +139,7 @@ def noise_stability(table: np.ndarray, correlation: float | np.ndarray) -> float
 
 def disagreement(table: np.ndarray, correlation: float | np.ndarray) -> float | np.ndarray:
     """P[f(x) ≠ f(y)] = (1 − noise stability)/2 of a Boolean f, x and y as above (VA App. B.2)."""
-    table, _ = _checked(table)
-    if not edges.is_boolean(table.reshape(-1)):
-        raise ValueError("table: expected a Boolean table of −1 and +1, got other values")
-    return (1 - noise_stability(table, correlation)) / 2
+    return (1 - noise_stability(_boolean(table), correlation)) / 2
 
 
 def maximum_bound(maximum: float | np.ndarray, correlation: float | np.ndarray) -> float | np.ndarray:
@@ -192,9 +197,9 @@ def cast_maximum(name: str, n: int) -> Fraction:
 def _member(name: str, n: int, majority: Callable[[], Fraction]) -> Fraction:
     values = {"PARITY": lambda: Fraction(n), "MAJORITY": majority, "FIRST": lambda: Fraction(1)}
     values["MEAN"] = lambda: Fraction(1, n)
-    if name.upper() not in values:
+    if (key := str(name).upper()) not in values:
         raise ValueError(f"name: expected PARITY, MAJORITY, FIRST or MEAN, got {name!r}")
-    return values[name.upper()]()
+    return values[key]()
 
 
 def majority_average(n: int) -> float:
@@ -219,7 +224,7 @@ def majority_noise_limit(correlation: float | np.ndarray) -> float | np.ndarray:
 
 def huang_bound(table: np.ndarray) -> float | np.ndarray:
     """s_max² ≥ degree for every Boolean f (Huang 2019; VA Thm B.5)."""
-    return maximum(table) ** 2
+    return maximum(_boolean(table)) ** 2
 
 
 def poincare_ratio(table: np.ndarray) -> float:
@@ -237,7 +242,7 @@ def kkl_bound(table: np.ndarray) -> float:
     This is the edge-isoperimetric form of the theorem of Kahn, Kalai and Linial 1988. It implies that some influence
     is at least c Var f log(n)/n, more than the mean Var f/n that the Poincaré inequality promises.
     """
-    ratio = poincare_ratio(table)
+    ratio = poincare_ratio(_boolean(table))
     return 9 / ratio**2 * 9**-ratio
 
 
@@ -249,6 +254,8 @@ def separation(f: np.ndarray, g: np.ndarray, alpha: float = 2.0) -> float | np.n
     if not alpha > 1:
         raise ValueError(f"alpha: expected a number above 1, got {alpha}")
     f, n = _checked(f)
+    if np.shape(g)[-1:] != f.shape[-1:]:
+        raise ValueError(f"g: expected a table of length {f.shape[-1]} like f, got shape {np.shape(g)}")
     of_f, of_g = np.asarray(average(f)), np.asarray(average(g))
     if not (of_f > 0).all():
         raise ValueError("f: expected a function that is not constant")
