@@ -1,0 +1,209 @@
+"""The loss of a network as a function of its weights, evaluated at many shifted copies in bounded memory.
+
+    L(θ) = E_x (f_θ(x) − y(x))²,    θ ∈ R^D the chosen weights as one vector, x over given inputs.
+
+Without targets y(x) = f_θ(x) at the network's own weights, which then are a minimum with loss zero. Every method takes
+K shifts at once, (K, D), and works on a few copies and inputs at a time: so many that all values computed for them fit
+in ``budget`` bytes. The draws of an estimate do not depend on how they were cut.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import stdtrit
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from flatcube import blocks
+from flatcube.sampling import Estimate, check_count, check_probability
+
+__all__ = ["BUDGET", "Landscape", "Sampled", "sampled", "known", "chosen", "random_directions"]
+
+BUDGET = 1 << 25  # bytes; larger chunks leave the processor's cache
+_ROWS = 64  # inputs in a chunk, if memory allows
+_PASSES = {"outputs": 1, "gradients": 3, "products": 8}  # values held, in units of one forward pass
+
+
+class Landscape:
+    """The mean squared loss of ``model`` on inputs x (batch, …) around its own weights.
+
+    Weights whose name contains a word of ``exclude`` stay fixed. ``theta`` (D,) holds the others, ``base`` (batch,) the
+    outputs, ``y`` the targets. A network with several outputs, base (batch, C), has their squared errors added.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        x: Tensor | np.ndarray,
+        y: Tensor | np.ndarray | None = None,
+        *,
+        exclude: Sequence[str] = ("positions",),
+        budget: int = BUDGET,
+    ) -> None:
+        weights = chosen(model, exclude)
+        self.model, self.x, self.budget = model, torch.as_tensor(x), check_count(budget, "budget")
+        if not len(self.x):
+            raise ValueError("x: expected at least one input, got none")
+        self.shapes = {name: weight.shape for name, weight in weights.items()}
+        self.theta = torch.cat([weight.flatten() for weight in weights.values()])
+        self.size = len(self.theta)
+        self.weight_bytes = self.theta.nbytes
+        self.input_bytes = self._measured_bytes()
+        self.base = self.outputs(self.theta.new_zeros(1, self.size))[0]
+        self.y = self.base if y is None else torch.as_tensor(y).to(self.base)
+        if self.y.shape != self.base.shape:
+            raise ValueError(f"y: expected shape {tuple(self.base.shape)}, got {tuple(self.y.shape)}")
+
+    def parameters(self, vectors: Tensor) -> dict[str, Tensor]:
+        """Vectors (K, D) as weights by name, (K, …) each."""
+        parts = vectors.split([shape.numel() for shape in self.shapes.values()], dim=1)
+        pairs = zip(self.shapes.items(), parts, strict=True)
+        return {name: part.reshape(len(vectors), *shape) for (name, shape), part in pairs}
+
+    def outputs(self, shifts: Tensor) -> Tensor:
+        """f_{θ+Δ}(x) for shifts Δ (K, D): (K, batch)."""
+        copies, rows = self.chunks(len(shifts), "outputs")
+        with torch.no_grad():
+            parts = (
+                [blocks.many(self.model, weights, x) for x in self.x.split(rows)]
+                for weights in (self.parameters(self.theta + some) for some in shifts.split(copies))
+            )
+            return torch.cat([torch.cat(part, dim=1) for part in parts])
+
+    def losses(self, shifts: Tensor) -> Tensor:
+        """L(θ+Δ) for shifts Δ (K, D): (K,)."""
+        return self._errors(self.outputs(shifts), self.y).mean(1)
+
+    def gradients(self, shifts: Tensor) -> Tensor:
+        """∇L(θ+Δ) for shifts Δ (K, D): (K, D)."""
+        return torch.cat([self._gradients(some) for some in shifts.split(self.chunks(len(shifts), "gradients")[0])])
+
+    def products(self, vectors: Tensor, shifts: Tensor | None = None) -> Tensor:
+        """∇²L(θ+Δ_k) v_k for vectors v (K, D) and shifts Δ (K, D), zero if not given: (K, D).
+
+        Where the network has a kink, this is the second derivative almost everywhere: it does not see the kink.
+        """
+        shifts = torch.zeros_like(vectors) if shifts is None else shifts
+        copies, _ = self.chunks(len(vectors), "products")
+        pairs = zip(vectors.split(copies), shifts.split(copies), strict=True)
+        return torch.cat([self._products(some, moved) for some, moved in pairs])
+
+    def chunks(self, count: int, task: str) -> tuple[int, int]:
+        """How many copies, and how many inputs, are worked on at once: together at most ``budget`` bytes."""
+        each, per = self.weight_bytes * _PASSES[task], self.input_bytes * _PASSES[task]
+        rows = max(min(len(self.x), _ROWS, (self.budget - each) // per), 1)
+        copies = max(min(count, self.budget // (each + rows * per)), 1)
+        return copies, max(min(len(self.x), (self.budget // copies - each) // per), rows)
+
+    def _gradients(self, shifts: Tensor) -> Tensor:
+        total = torch.zeros_like(shifts)
+        leaf = (self.theta + shifts).requires_grad_()
+        for loss in self._parts(leaf, "gradients"):
+            total += torch.autograd.grad(loss, leaf)[0]
+        return total
+
+    def _products(self, vectors: Tensor, shifts: Tensor) -> Tensor:
+        total = torch.zeros_like(vectors)
+        leaf = (self.theta + shifts).requires_grad_()
+        for loss in self._parts(leaf, "products"):
+            (slope,) = torch.autograd.grad(loss, leaf, create_graph=True)
+            if slope.requires_grad:  # a loss that is linear in θ has none
+                total += torch.autograd.grad((slope * vectors).sum(), leaf)[0]
+        return total
+
+    def _parts(self, leaf: Tensor, task: str) -> Iterator[Tensor]:
+        """Parts of Σ_k L(θ_k) whose sum over all inputs is the whole, for θ_k the rows of leaf (K, D)."""
+        _, rows = self.chunks(len(leaf), task)
+        for x, y in zip(self.x.split(rows), self.y.split(rows), strict=True):
+            outputs = blocks.many(self.model, self.parameters(leaf), x)
+            yield self._errors(outputs, y).sum() / len(self.x)
+
+    def _errors(self, outputs: Tensor, y: Tensor) -> Tensor:
+        return (outputs - y).square().reshape(*outputs.shape[:2], -1).sum(-1)
+
+    def _measured_bytes(self) -> int:
+        """The bytes of all values that one copy computes for one input."""
+        some = self.x[:8]
+        with _Bytes() as counter, torch.no_grad():
+            blocks.many(self.model, self.parameters(self.theta[None]), some)
+        return max(counter.total // len(some), 1)
+
+
+class _Bytes(TorchDispatchMode):
+    """Adds up the sizes of all tensors that are computed."""
+
+    total = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.total += sum(leaf.nbytes for leaf in tree_leaves(result) if isinstance(leaf, Tensor))
+        return result
+
+
+def chosen(model: nn.Module, exclude: Sequence[str] = ("positions",)) -> dict[str, Tensor]:
+    """The weights of a network by name, without those whose name contains a word of ``exclude``."""
+    if isinstance(exclude, str):
+        raise TypeError(f"exclude: expected a sequence of words, got the string {exclude!r}")
+    kept = {
+        name: weight.detach()
+        for name, weight in model.named_parameters()
+        if not any(word in name for word in exclude)
+    }  # fmt: skip
+    if not kept:
+        raise ValueError(f"exclude: expected to leave some weights, but {tuple(exclude)} leaves none")
+    return kept
+
+
+def random_directions(
+    count: int, like: Tensor, *, kind: str = "gaussian", seed: int, chunk: int | None = None
+) -> Iterator[Tensor]:
+    """Random directions (K, D) in chunks, ``count`` in all, D and dtype those of ``like``.
+
+    ``gaussian``: independent N(0, 1) entries; ``sphere``: uniform on the unit sphere; ``signs``: independent fair ±1.
+    The k-th direction depends on ``seed`` and k alone.
+    """
+    if kind not in ("gaussian", "sphere", "signs"):
+        raise ValueError(f"kind: expected 'gaussian' or 'sphere', got {kind!r}")
+    generator = torch.Generator().manual_seed(seed)
+    chunk = count if chunk is None else chunk
+    for start in range(0, count, chunk):
+        rows = [
+            torch.randn(like.shape, generator=generator, dtype=like.dtype) for _ in range(min(chunk, count - start))
+        ]
+        stack = torch.stack(rows)
+        if kind == "sphere":
+            stack /= torch.linalg.vector_norm(stack, dim=1, keepdim=True)
+        yield stack.sign() if kind == "signs" else stack
+
+
+# --- what was drawn, as an estimate -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Sampled(Estimate):
+    """A mean over independent draws: ``error`` is its standard error, ``draws`` (samples,) what was averaged.
+
+    low and high are value ± t · error with Student's t. They speak of the draws, not of the inputs, which are given.
+    """
+
+    error: float
+    draws: np.ndarray
+
+
+def sampled(draws: Tensor, *, confidence: float, queries: int, method: str, offset: float = 0.0) -> Sampled:
+    """offset + the mean of the draws (m,), with its standard error s/√m and its t interval."""
+    numbers = draws.detach().double().numpy() + offset
+    m = len(numbers)
+    value, error = float(numbers.mean()), float(numbers.std(ddof=1) / math.sqrt(m))
+    half = float(stdtrit(m - 1, (1 + check_probability(confidence, "confidence")) / 2)) * error
+    return Sampled(value, value - half, value + half, confidence, m, queries, method, error, numbers)
+
+
+def known(value: float, *, queries: int, method: str) -> Estimate:
+    """A number without sampling error, as an estimate."""
+    return Estimate(float(value), float(value), float(value), 1.0, 0, queries, method)

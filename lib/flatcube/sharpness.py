@@ -1,0 +1,303 @@
+"""How much a small change of the weights changes what a network computes.
+
+    L_ρ = E_x E_Δ (f_{θ+Δ}(x) − f_θ(x))²    average-direction sharpness (HR Eq. 15)
+
+with Δ uniform on the sphere of radius ρ, or Gaussian with standard deviation ρ in every weight, a shift of norm about
+ρ√D. Position encodings are left alone unless ``exclude`` says otherwise: their number grows with the input (HR Sec. 5).
+All means are over the given inputs; standard errors and intervals are over the directions.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from flatcube.gradients import gradient_norms
+from flatcube.hessian import curvatures, hessian, hessian_trace, perturbed_trace, top_eigenvalue
+from flatcube.landscape import BUDGET, Landscape, Sampled, chosen, random_directions, sampled
+from flatcube.sampling import Estimate, check_count
+
+__all__ = [
+    "average_direction", "Sharpness", "radius", "parameter_norm", "worst_direction", "Worst", "shop", "shpred",
+    "gradient_norms", "hessian", "hessian_trace", "perturbed_trace", "top_eigenvalue", "heat", "Heat",
+    "input_shift", "lower_bound", "limit", "least_zeta", "exponent", "blowup_constant", "small_ball",
+]  # fmt: skip
+
+@dataclass(frozen=True, repr=False)
+class Sharpness(Sampled):
+    """A mean over directions, with what makes it comparable: Var f over the inputs, and ‖Δ‖/‖θ‖."""
+
+    variance: float
+    relative_radius: float
+
+    @property
+    def relative(self) -> float:
+        """The value divided by Var f, the loss of the best constant."""
+        if not self.variance > 0:
+            raise ValueError("relative: the network is constant on these inputs, so there is no variance to divide by")
+        return self.value / self.variance
+
+
+def average_direction(
+    model: nn.Module,
+    x: Tensor | np.ndarray,
+    y: Tensor | np.ndarray | None = None,
+    *,
+    rho: float,
+    kind: str = "gaussian",
+    directions: int = 100,
+    seed: int = 0,
+    exclude: Sequence[str] = ("positions",),
+    confidence: float = 0.95,
+    budget: int = BUDGET,
+) -> Sharpness:
+    """L_ρ = E_x E_Δ (f_{θ+Δ}(x) − f_θ(x))² (HR Eq. 15); with targets y, the perturbed loss E_x E_Δ (f_{θ+Δ}(x) − y)².
+
+    ``rho`` is the norm of Δ for kind "sphere", the standard deviation of every weight for kind "gaussian". The same
+    seed draws the same directions for every rho.
+    """
+    land = Landscape(model, x, y, exclude=exclude, budget=budget)
+    return _mean_change(land, _squares, rho, kind, directions, seed, confidence, "squared change")
+
+
+def radius(rho: float, count: int, kind: str = "gaussian") -> float:
+    """√E‖Δ‖² for D = ``count`` weights: ρ on the sphere, ρ√D for Gaussian shifts.
+
+    >>> round(radius(0.02, 199_425), 1)
+    8.9
+    """
+    return rho * math.sqrt(count) if kind == "gaussian" else rho
+
+
+def parameter_norm(model: nn.Module, *, exclude: Sequence[str] = ("positions",)) -> float:
+    """‖θ‖ over all weights but the position encodings (HR Sec. 7.1, metric 1)."""
+    return math.sqrt(sum(float(weight.square().sum()) for weight in chosen(model, exclude).values()))
+
+
+def shop(
+    model: nn.Module,
+    x: Tensor | np.ndarray,
+    *,
+    rho: float,
+    directions: int = 100,
+    seed: int = 0,
+    exclude: Sequence[str] = (),
+    confidence: float = 0.95,
+    budget: int = BUDGET,
+) -> Sharpness:
+    """ShOp = E_x E_Δ |f_{θ+Δ}(x) − f_θ(x)| for Gaussian Δ, all weights (VA Sec. 7.2); added up over several outputs."""
+    land = Landscape(model, x, exclude=exclude, budget=budget)
+    return _mean_change(land, _distances, rho, "gaussian", directions, seed, confidence, "ShOp")
+
+
+def shpred(
+    model: nn.Module,
+    x: Tensor | np.ndarray,
+    *,
+    rho: float,
+    directions: int = 100,
+    seed: int = 0,
+    exclude: Sequence[str] = (),
+    confidence: float = 0.95,
+    budget: int = BUDGET,
+) -> Sharpness:
+    """ShPred: the share of inputs whose prediction changes under Gaussian Δ (VA Sec. 7.2).
+
+    The prediction of one output is 1[f ≥ 0], that of several the place of the largest.
+    """
+    land = Landscape(model, x, exclude=exclude, budget=budget)
+    return _mean_change(land, _flips, rho, "gaussian", directions, seed, confidence, "ShPred")
+
+
+def _mean_change(
+    land: Landscape,
+    change: Callable[[Tensor, Tensor], Tensor],
+    rho: float,
+    kind: str,
+    count: int,
+    seed: int,
+    confidence: float,
+    name: str,
+) -> Sharpness:
+    """The mean of ``change`` (K, batch) over the inputs, for each of ``count`` random shifts, as an estimate."""
+    check_count(count, "directions", 2)
+    if not rho >= 0:
+        raise ValueError(f"rho: expected a number that is at least 0, got {rho}")
+    chunk, _ = land.chunks(count, "outputs")
+    shifts = random_directions(count, land.theta, kind=kind, seed=seed, chunk=chunk)
+    draws = torch.cat([change(land.outputs(rho * some), land.y).double().mean(1) for some in shifts])
+    found = sampled(draws, confidence=confidence, queries=count * len(land.x), method=f"{name}, {kind}")
+    norm = float(torch.linalg.vector_norm(land.theta.double()))
+    far = radius(rho, land.size, kind) / norm if norm else math.inf
+    variance = float(land.base.double().var(dim=0, correction=0).sum())
+    return Sharpness(**vars(found), variance=variance, relative_radius=far)
+
+
+def _per_input(values: Tensor) -> Tensor:
+    """(K, batch, …) with further axes summed: (K, batch)."""
+    return values.reshape(*values.shape[:2], -1).sum(-1)
+
+
+def _squares(outputs: Tensor, reference: Tensor) -> Tensor:
+    return _per_input((outputs - reference).square())
+
+
+def _distances(outputs: Tensor, reference: Tensor) -> Tensor:
+    return _per_input((outputs - reference).abs())
+
+
+def _flips(outputs: Tensor, reference: Tensor) -> Tensor:
+    return (_predictions(outputs, 2) != _predictions(reference, 1)).to(outputs.dtype)
+
+
+def _predictions(outputs: Tensor, axes: int) -> Tensor:
+    return outputs >= 0 if outputs.ndim == axes else outputs.argmax(-1)
+
+
+# --- the worst direction ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Worst(Estimate):
+    """The largest change found, a lower bound on the largest there is; ``shift`` (D,) attains it."""
+
+    shift: Tensor
+
+
+def worst_direction(
+    model: nn.Module,
+    x: Tensor | np.ndarray,
+    y: Tensor | np.ndarray | None = None,
+    *,
+    rho: float,
+    steps: int = 30,
+    starts: int = 4,
+    seed: int = 0,
+    exclude: Sequence[str] = ("positions",),
+    budget: int = BUDGET,
+) -> Worst:
+    """max over ‖Δ‖ = ρ of E_x (f_{θ+Δ}(x) − f_θ(x))², by ascent along the gradient projected back to the sphere.
+
+    Each of ``starts`` random Δ tries Δ ← ρ(Δ/ρ + s∇L/‖∇L‖) scaled to norm ρ; s grows with every success, towards power
+    iteration, and shrinks with every failure, so the loss never falls.
+    """
+    if not rho > 0:
+        raise ValueError(f"rho: expected a number above 0, got {rho}")
+    land = Landscape(model, x, y, exclude=exclude, budget=budget)
+    shifts = rho * next(random_directions(check_count(starts, "starts"), land.theta, kind="sphere", seed=seed))
+    losses, gradients = land.losses(shifts), land.gradients(shifts)
+    reach = torch.full_like(losses, 8.0)
+    for _ in range(check_count(steps, "steps")):
+        uphill = gradients / torch.linalg.vector_norm(gradients, dim=1, keepdim=True).clamp_min(1e-300)
+        tried = shifts / rho + reach[:, None] * uphill
+        tried = rho * tried / torch.linalg.vector_norm(tried, dim=1, keepdim=True)
+        found = land.losses(tried)
+        better = found > losses
+        shifts = torch.where(better[:, None], tried, shifts)
+        losses, reach = torch.where(better, found, losses), torch.where(better, reach * 4, reach / 4)
+        gradients = land.gradients(shifts)
+    best = int(losses.argmax())
+    value, queries = float(losses[best]), (2 * steps + 2) * starts * len(land.x)
+    return Worst(value, value, math.inf, 1.0, starts, queries, "projected ascent", shifts[best])
+
+
+# --- the heat equation ------------------------------------------------------------------------------------------------
+
+
+class Heat(NamedTuple):
+    """The two sides of the heat identity."""
+
+    increase: Sampled
+    integral: Sampled
+
+
+def heat(
+    model: nn.Module,
+    x: Tensor | np.ndarray,
+    y: Tensor | np.ndarray | None = None,
+    *,
+    rho: float,
+    directions: int = 1000,
+    seed: int = 0,
+    exclude: Sequence[str] = ("positions",),
+    confidence: float = 0.95,
+    budget: int = BUDGET,
+) -> Heat:
+    """E L(θ + ρg) − L(θ) and ½ ∫₀^{ρ²} E Tr ∇²L(θ + √s g) ds for Gaussian g: equal where L is twice differentiable.
+
+    The integral takes a random s for every g. At the kinks of relu, ∇²L misses what the slope jumps by, so for networks
+    with relu the two sides differ, and the increase is the one to trust.
+    """
+    land = Landscape(model, x, y, exclude=exclude, budget=budget)
+    start = float(land.losses(land.theta.new_zeros(1, land.size)))
+    increase = _mean_change(land, _squares, rho, "gaussian", directions, seed, confidence, "loss")
+    shifted = torch.from_numpy(increase.draws)
+    generator = torch.Generator().manual_seed(seed + 2)
+    scales = rho * torch.rand(directions, generator=generator, dtype=torch.float64).sqrt()
+    traces = curvatures(land, directions, seed + 3, kind="gaussian", scales=scales)
+    queries = directions * len(land.x)
+    return Heat(
+        sampled(shifted, confidence=confidence, queries=queries, method="increase of the loss", offset=-start),
+        sampled(rho**2 / 2 * traces, confidence=confidence, queries=queries, method="integral of the trace"),
+    )
+
+
+# --- sensitivity forces sharpness -------------------------------------------------------------------------------------
+
+
+def input_shift(theta: Tensor, x: Tensor, dx: Tensor) -> Tensor:
+    """The change (θ·dx/‖x‖²) x of the weights of x ↦ θ·x that acts like changing x by dx (VA Sec. 7.2)."""
+    return (theta * dx).sum(-1, keepdim=True) / x.square().sum(-1, keepdim=True) * x
+
+
+def lower_bound(average: float, perturbed: float, n: int, *, norm2: float = 1.0, alpha: float = 2.0) -> float:
+    """E(T − T′)² is at least (1−1/α)as(T)/(n − as(T)/(α‖T‖²)) − 2√(α‖T‖² as(T′)/n)   (HR App. C, before Eq. 68).
+
+    ``average`` and ``perturbed`` are as(T) and as(T′), norm2 = E T². It is the square of Lemma 21 with as(T) ≤ n‖T‖²
+    in the second term, for any α > 1.
+    """
+    return limit(average / n, norm2=norm2, alpha=alpha) - 2 * math.sqrt(alpha * norm2 * perturbed / n)
+
+
+def limit(mu: float, *, norm2: float = 1.0, alpha: float = 2.0) -> float:
+    """(1 − 1/α) μ/(1 − μ/(α‖T‖²)), what is left of the bound when the perturbed network is insensitive (HR Eq. 66).
+
+    It is at least μ/2 for α = 2, and tends to μ as α grows, whatever the outputs.
+
+    >>> round(limit(0.5), 3), round(limit(0.5, alpha=100), 3), limit(1.0)
+    (0.333, 0.497, 1.0)
+    """
+    return (1 - 1 / alpha) * mu / (1 - mu / (alpha * norm2))
+
+
+def least_zeta(layers: int, width: int) -> float:
+    """The ζ above which the layer-norm factors of long inputs stay below 1 + n^(ζ/L) (HR Eq. 69): 2L/(d − 1)."""
+    return 2 * layers / (width - 1)
+
+
+def exponent(layers: int, width: int) -> float:
+    """s(T_{θ+Δ}, x)/n is at most of order n^(2ζ − ½)√log n; at ζ = 3L/d it vanishes if d > 12L (HR Eq. 70–71).
+
+    >>> exponent(2, 24), exponent(2, 48)
+    (0.0, -0.25)
+    """
+    return 6 * layers / width - 0.5
+
+
+def blowup_constant(layers: int) -> int:
+    """Blowup(x)² + mean of Blowup(x^{⊕i})² ≤ 2·4^L n^(2ζ) when every τ ≤ 2n^(ζ/L) (HR before Eq. 70)."""
+    return 2 * 4**layers
+
+
+def small_ball(width: int, spread: float, deviation: float) -> float:
+    """P[SD(Y + Δ) < spread] ≤ P[χ²_{d−1} < d·spread²/deviation²] for any Y and Gaussian Δ (HR App. C, Step 4).
+
+    ``deviation`` is the standard deviation of Δ's d entries. Centring leaves d − 1 dimensions, and a ball around the
+    origin catches the most; so 1/SD exceeds n^(ζ/L) with probability of order n^(−(d−1)ζ/L).
+    """
+    half = torch.tensor([(width - 1) / 2, width * (spread / deviation) ** 2 / 2], dtype=torch.float64)
+    return float(torch.special.gammainc(half[0], half[1]))
