@@ -167,10 +167,12 @@ def threshold(design: Design) -> float:
 
         d e^β + M ≥ 4|dN − nM| (n even),   d e^β + M ≥ 2|dN − nM| (n odd)    for all n and N.
 
-    In sink mode others include a 2 at the output, and the sink itself needs 2e^β/(e^β + T) ≥ 1 + 1/(2d).
+    In sink mode the others include a 2 at the output, and the unused positions must land where the wave has ended:
+    2e^β/(e^β + T) ≥ (k + 1/2)/d with k the largest even number up to d.
     """
     T, d, sink = design.T, design.degree, design.mode == "sink"
-    least = T * (2 * d + 1) / (2 * d - 1) if sink else 0.0
+    end = (d // 2 * 2 + 0.5) / d
+    least = T * end / (2 - end) if sink else 0.0
     for size in {len(members) for members in design.subsets}:
         others = T + 1 - size - (size < d)
         low, high = (2, T - size + 2) if sink else (0, T - size)

@@ -70,14 +70,18 @@ def build(
     return assemble(Design(components, T, mode, kappa, scale, tau, gamma, grid))
 
 
-def from_spectrum(spectrum: fourier.Spectrum, **choices: object) -> blocks.Encoder:
-    """The network for Σ_S c_S χ_S, with λ_S = 2c_S and λ_∅ = c_∅ − Σ_{S≠∅} c_S."""
-    return build(fourier.to_even(spectrum), spectrum.n, **choices)
+def from_spectrum(spectrum: fourier.Spectrum, T: int | None = None, **choices: object) -> blocks.Encoder:
+    """The network for Σ_S c_S χ_S, with λ_S = 2c_S and λ_∅ = c_∅ − Σ_{S≠∅} c_S.
+
+    A component needs a position. With ``T`` above the number of variables there is room for more of them; the
+    network ignores the further bits.
+    """
+    return build(fourier.to_even(spectrum), spectrum.n if T is None else T, **choices)
 
 
-def from_table(table: np.ndarray, **choices: object) -> blocks.Encoder:
-    """The network for a table of values (2^T,) in the order of ``cube.points``."""
-    return from_spectrum(fourier.spectrum(table), **choices)
+def from_table(table: np.ndarray, T: int | None = None, **choices: object) -> blocks.Encoder:
+    """The network for a table of values (2^n,) in the order of ``cube.points``; ``T`` as in ``from_spectrum``."""
+    return from_spectrum(fourier.spectrum(table), T, **choices)
 
 
 @torch.no_grad()
