@@ -83,7 +83,9 @@ def _printed_attention(self: blocks.Head, x: torch.Tensor, rows: slice = slice(N
 @torch.no_grad()
 def test_the_encoder_is_the_one_that_is_analysed():
     model, bits = _random_encoder(0), _bits(5)[::5]
-    assert model(bits).tolist() == pytest.approx([_slow_encoder(model, row) for row in bits.tolist()], abs=1e-10)
+    slow = [_slow_encoder(model, row) for row in bits.tolist()]
+    assert model(bits).tolist() == pytest.approx(slow, abs=1e-10)
+    assert model.activations(bits)["output"].tolist() == pytest.approx(slow, abs=1e-10)
 
 
 def _no_centre(self: blocks.Norm, x: torch.Tensor) -> torch.Tensor:
@@ -128,6 +130,21 @@ def test_copies_run_at_once_as_they_run_alone():
     assert torch.equal(in_turn, torch.stack(alone))
     some = blocks.many(model, {"readout": copies["readout"]}, _bits(5))
     assert torch.allclose(some[2], functional_call(model, {"readout": copies["readout"][2]}, (_bits(5),)))
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0])
+def test_a_head_needs_no_matrix_of_weights_where_no_gradient_is_asked_for(scale):
+    generator = torch.Generator().manual_seed(6)
+    x, query_key, value = (
+        torch.randn(*s, generator=generator, dtype=torch.float64) for s in ((3, 7, 4), (4, 4), (4, 2))
+    )
+    mask = torch.triu(torch.full((7, 7), -math.inf, dtype=torch.float64), 1)
+    for head in (blocks.Head(scale * query_key, value), blocks.Head(scale * query_key, value, value.T, mask=mask)):
+        for rows in (slice(None), slice(2, 3)):
+            weighted = head(x, rows)
+            with torch.no_grad():
+                assert torch.allclose(head(x, rows), weighted, atol=1e-14)
+        assert torch.autograd.grad(head(x).sum(), head.query_key)[0].abs().max() > 0.01
 
 
 @torch.no_grad()

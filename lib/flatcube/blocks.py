@@ -55,8 +55,15 @@ class Head(nn.Module):
         return mixed if self.output is None else mixed @ self.output
 
     def forward(self, x: Tensor, rows: slice = slice(None)) -> Tensor:
-        """x (…, n, D) to (…, r, E)."""
-        return self.mix(x, self.attention(x, rows))
+        """x (…, n, D) to (…, r, E); where no gradient is asked for, without the (r, n) matrix of weights."""
+        if torch.is_grad_enabled():  # the fused attention below has no second derivative
+            return self.mix(x, self.attention(x, rows))
+        queries = x[..., rows, :]
+        if self.mask is None and self.query_key.ndim == 2 and not self.query_key.any():
+            mixed = (x.mean(-2, keepdim=True) @ self.value).expand(*queries.shape[:-1], -1)  # all logits are 0
+        else:
+            mixed = _fused(queries @ self.query_key, x, x @ self.value, None if self.mask is None else self.mask[rows])
+        return mixed if self.output is None else mixed @ self.output
 
 
 class Mlp(nn.Module):
@@ -163,7 +170,13 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, rows: slice = slice(None)) -> Tensor:
         """x (…, n, D) to (…, r, E)."""
-        return self.activations(x, rows)["output"]
+        u = None if self.skip is None else x[..., rows, :] @ self.skip
+        for head in self.heads:
+            mixed = head(x, rows)
+            u = mixed if u is None else u + mixed
+        u = u if self.norm_attention is None else self.norm_attention(u)
+        z = self._after(x[..., rows, :], u, {})
+        return z if self.norm is None else self.norm(z)
 
     def _after(self, x: Tensor, u: Tensor, seen: dict[str, Tensor]) -> Tensor:
         """Z = X·bypass + U·keep + mlp(U); without any of the three, U itself."""
@@ -213,28 +226,32 @@ class Encoder(nn.Module):
 
     def activations(self, symbols: Tensor) -> dict[str, Tensor]:
         """Everything the network computes: ``embedding``, ``layers.k.NAME`` (see ``Layer.activations``), ``output``."""
-        return self._run(self.embed(symbols), every=slice(None))
+        seen = {"embedding": self.embed(symbols)}
+        x = seen["embedding"]
+        for index, layer in enumerate(self.layers):
+            inside = layer.activations(x)
+            seen.update({f"layers.{index}.{name}": value for name, value in inside.items()})
+            x = inside["output"]
+        return seen | {"output": self._readout(x[..., self._row(x), :])}
 
     def forward(self, symbols: Tensor) -> Tensor:
         """Symbols (batch, n) to (…, batch). The last layer is computed at the read position only."""
-        return self._run(self.embed(symbols), every=None)["output"]
+        x = self.embed(symbols)
+        row = self._row(x)
+        for layer in self.layers[:-1]:
+            x = layer(x)
+        return self._readout(self.layers[-1](x, row) if self.layers else x[..., row, :])
 
     def many(self, parameters: Mapping[str, Tensor], symbols: Tensor) -> Tensor:
         """The outputs (K, batch) of K copies with the given parameters, (K, …) by name; those not named are shared."""
         return functional_call(self, stacked(parameters), (symbols,))
 
-    def _run(self, x: Tensor, every: slice | None) -> dict[str, Tensor]:
-        seen = {"embedding": x}
+    def _row(self, x: Tensor) -> slice:
         place = int(self.read) % x.shape[-2]
-        for index, layer in enumerate(self.layers):
-            last = index == len(self.layers) - 1
-            rows = slice(place, place + 1) if last and every is None else slice(None)
-            inside = layer.activations(x, rows)
-            seen.update({f"layers.{index}.{name}": value for name, value in inside.items()})
-            x = inside["output"]
-        x = x if self.layers and every is None else x[..., place : place + 1, :]
-        x = x if self.readout is None else x @ self.readout
-        return seen | {"output": x[..., 0, 0]}
+        return slice(place, place + 1)
+
+    def _readout(self, x: Tensor) -> Tensor:
+        return (x if self.readout is None else x @ self.readout)[..., 0, 0]
 
     def _places(self, length: int) -> Tensor:
         return self.positions if self.rule is None else self.rule(length).to(self.tokens.dtype)
@@ -303,6 +320,19 @@ def squared_norms(model: nn.Module, *, exclude: Sequence[str] = ()) -> dict[str,
         for name, parameter in model.named_parameters()
         if not any(word in name for word in exclude)
     }
+
+
+def _fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(query keyᵀ + mask) value without ever holding the weights."""
+    lead = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    width = max(key.shape[-1], value.shape[-1])
+    # The fused kernel wants four axes and one width; channels of zeros change nothing.
+    four = [
+        nn.functional.pad(part, (0, width - part.shape[-1])).expand(*lead, -1, -1).reshape(-1, 1, part.shape[-2], width)
+        for part in (query, key, value)
+    ]
+    mixed = nn.functional.scaled_dot_product_attention(*four, attn_mask=mask, scale=1.0)
+    return mixed[..., : value.shape[-1]].reshape(*lead, mixed.shape[-2], -1)
 
 
 def _under(state: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

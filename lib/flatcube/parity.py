@@ -101,7 +101,7 @@ def _positions(dtype: torch.dtype) -> Callable[[int], Tensor]:
 
 
 def _compare(target: str, dtype: torch.dtype) -> Mlp:
-    """The first MLP, six units: they put the answer into ``hit``, and minus it into ``balance`` (so the mean stays 0)."""
+    """The first MLP, six units: they put the answer into ``hit``, and minus it into ``balance`` (the mean stays 0)."""
     units: list[tuple[dict[str, float], float, dict[str, float]]]  # (from channels, bias, to channels)
     if target == "parity":
         units = [
