@@ -1,0 +1,300 @@
+"""Sparse variables: heads, lookups and their norms, compared with formulas on all inputs."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from flatcube import blocks, cube, directions, gates, juntas, lookup, scales
+from flatcube import sparse_variables as sv
+
+KINDS = list(itertools.product(sv.ENCODINGS, sv.OUTPUTS))
+EACH_KIND = pytest.mark.parametrize(("encoding", "outputs"), KINDS)
+
+
+def all_bits(T):
+    return np.arange(2**T)[:, None] >> np.arange(T) & 1
+
+
+def random_chosen(T, s, rng):
+    return tuple(rng.choice(T, s, replace=False) + 1)
+
+
+def run(model, bits, encoding="fixed"):
+    with torch.no_grad():
+        return model(sv.as_symbols(bits, encoding)).numpy()
+
+
+def wanted(selector, values, bits):
+    """The function by its definition, without points or signals."""
+    mine = bits[:, np.array(selector.chosen) - 1]
+    return values[mine.sum(1) if selector.outputs == "one" else mine @ 2 ** np.arange(selector.s)]
+
+
+# --- exactness --------------------------------------------------------------------------------------------------------
+
+
+@EACH_KIND
+@pytest.mark.parametrize(("T", "s"), [(1, 1), (5, 5), (8, 2), (12, 3), (12, 4)])
+def test_networks_are_exact_on_all_inputs(encoding, outputs, T, s):
+    rng, bits = np.random.default_rng([T, s]), all_bits(T)
+    selector = sv.Selector(T, random_chosen(T, s, rng), encoding, outputs)
+    values = rng.normal(size=len(selector.points()))
+    model = sv.represent(selector, values)
+    got = run(model, bits, encoding)
+    assert np.abs(got - wanted(selector, values, bits)).max() < 1e-10
+    again = blocks.from_state(model.state_dict())
+    assert np.array_equal(run(again, bits, encoding), got)
+
+
+@EACH_KIND
+def test_networks_are_exact_on_long_inputs(encoding, outputs):
+    rng = np.random.default_rng(0)
+    selector = sv.Selector(250, random_chosen(250, 3, rng), encoding, outputs)
+    values, bits = rng.normal(size=len(selector.points())), rng.integers(0, 2, (40, 250))
+    bits[:2] = [[0], [1]]
+    assert np.abs(run(sv.represent(selector, values), bits, encoding) - wanted(selector, values, bits)).max() < 1e-10
+
+
+def test_two_layers_do_for_one_output():
+    selector, bits = sv.Selector(9, (1, 4, 8, 9), "bag"), all_bits(9)
+    values = np.array([3.0, -1, 4, -1, 5])
+    model = sv.represent(selector, values, layers=2)
+    assert len(model.layers[0].mlp.weights) == 2
+    assert np.abs(run(model, bits, "bag") - wanted(selector, values, bits)).max() < 1e-10
+
+
+def test_a_bag_has_no_order():
+    rng, bits = np.random.default_rng(1), all_bits(6)
+    model = sv.represent(sv.Selector(6, (2, 3, 5), "bag", "each"), rng.normal(size=8))
+    symbols = sv.as_symbols(bits, "bag")
+    with torch.no_grad():
+        shuffled = model(symbols[:, rng.permutation(6)]).numpy()
+    assert np.abs(shuffled - run(model, bits, "bag")).max() < 1e-12
+
+
+@EACH_KIND
+def test_given_vectors_serve_as_well_as_unit_vectors(encoding, outputs):
+    if encoding == "trainable":
+        return
+    rng, bits = np.random.default_rng(2), all_bits(8)
+    chosen, small = (1, 4, 6), scales.largest_coherence(8, 3, 1 / 3, encoding="bag")
+    turned = np.linalg.qr(rng.normal(size=(8, 8)))[0]
+    for vectors in (turned, directions.tilted(8, chosen, small / 2) @ turned):
+        selector = sv.Selector(8, chosen, encoding, outputs, vectors=vectors)
+        values = rng.normal(size=len(selector.points()))
+        assert (
+            np.abs(run(sv.represent(selector, values), bits, encoding) - wanted(selector, values, bits)).max() < 1e-10
+        )
+
+
+# --- signals and scales -----------------------------------------------------------------------------------------------
+
+
+@EACH_KIND
+@pytest.mark.parametrize(("T", "s", "R"), [(6, 1, 1.0), (8, 3, 2.5), (10, 4, 5.0), (7, 7, 0.5)])
+def test_the_worst_error_is_exact(encoding, outputs, T, s, R):
+    bits = all_bits(T)
+    selector = sv.Selector(T, random_chosen(T, s, np.random.default_rng(3)), encoding, outputs, scale=R)
+    measured = juntas.distance(selector.signal(bits), selector.target(bits))
+    assert measured == pytest.approx(scales.worst_error(T, s, R, encoding=encoding, outputs=outputs), abs=1e-12)
+
+
+@EACH_KIND
+def test_below_the_smallest_scale_some_input_goes_wrong(encoding, outputs):
+    T, s, bits = 9, 3, all_bits(9)
+    least = scales.smallest_scale(
+        T, s, sv.Selector(T, (1, 5, 9), encoding, outputs).gamma / 4, encoding=encoding, outputs=outputs
+    )
+    rng = np.random.default_rng(4)
+    for factor, exact in ((1.0001, True), (0.999, False)):
+        selector = sv.Selector(T, (1, 5, 9), encoding, outputs, scale=factor * least)
+        values = rng.normal(size=len(selector.points()))
+        assert (
+            np.abs(run(sv.represent(selector, values), bits, encoding) - wanted(selector, values, bits)).max() < 1e-10
+        ) == exact
+
+
+def test_the_smallest_scale_is_below_the_sufficient_one():
+    for (encoding, outputs), T, s in itertools.product(KINDS, (50, 500, 5000), (1, 2, 5)):
+        selector = sv.Selector(T, tuple(range(1, s + 1)), encoding, outputs)
+        least = scales.smallest_scale(T, s, selector.gamma / 4, encoding=encoding, outputs=outputs)
+        assert least <= selector.scale <= least + 2 + math.log(s)
+
+
+def test_attention_is_a_distribution_over_bits_and_asker():
+    attention = sv.Selector(9, (2, 4), outputs="each").attention(all_bits(9)[::37])
+    assert attention.shape == (2, 14, 10) and np.allclose(attention.sum(-1), 1)
+    assert (attention[0, :, 1] > 0.8).all() and (attention[1, :, 3] > 0.8).all()
+
+
+@EACH_KIND
+def test_points_are_gamma_apart(encoding, outputs):
+    for s in range(1, 6):
+        selector = sv.Selector(s, tuple(range(1, s + 1)), encoding, outputs)
+        points, bits = selector.points(), all_bits(s)
+        apart = [np.abs(a - b).max() for a, b in itertools.combinations(points, 2)]
+        assert min(apart) >= selector.gamma - 1e-12
+        assert {tuple(row) for row in selector.target(bits)} == {tuple(row) for row in points}
+
+
+# --- norms ------------------------------------------------------------------------------------------------------------
+
+
+@EACH_KIND
+def test_closed_forms_of_norms(encoding, outputs):
+    rng = np.random.default_rng(5)
+    vectors = None if encoding == "trainable" else directions.tilted(8, (2, 3, 7), 1e-4)
+    for given in (None, vectors):
+        selector = sv.Selector(8, (2, 3, 7), encoding, outputs, vectors=given)
+        values = rng.normal(size=len(selector.points()))
+        model, closed = sv.represent(selector, values), sv.norms(selector, values)
+        for head, matrices in zip(model.layers[0].heads, selector.matrices(), strict=True):
+            for name, matrix in matrices.items():
+                assert float(matrix.norm()) == pytest.approx(closed[name], rel=1e-9)
+            assert float(head.query_key.detach().norm()) == pytest.approx(closed["W_Q"] * closed["W_K"], rel=1e-9)
+        rows = model.positions.detach().norm(dim=1).sum()
+        assert float(rows) == pytest.approx(closed["P"], rel=1e-9)
+        parts = blocks.squared_norms(model.layers[0].mlp)
+        for k in (0, 1):
+            total = parts[f"weights.{k}"] + parts[f"biases.{k}"]
+            assert total == pytest.approx(closed[f"W{k + 1}"] ** 2, rel=1e-9)
+        assert parts["weights.2"] == pytest.approx(closed["w"] ** 2, rel=1e-9)
+
+
+@EACH_KIND
+def test_heads_keep_to_ed_s_bounds(encoding, outputs):
+    for T, s in itertools.product((10, 1000), (1, 3, 6)):
+        selector = sv.Selector(T, tuple(range(1, s + 1)), encoding, outputs)
+        measured = sv.norms(selector)
+        assert all(measured[name] <= bound + 1e-12 for name, bound in sv.claimed_norms(selector).items())
+
+
+# --- lookups ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_lookup_knows_its_boxes_and_nothing_between(d):
+    rng = np.random.default_rng(d)
+    points = 4 * 0.2 * np.array(list(itertools.product(range(3), repeat=d)), float) - 0.5
+    values = rng.normal(size=(len(points), 2))
+    model = lookup.lookup(points, values, 0.2)
+    inside = points.repeat(50, 0) + rng.uniform(-0.2, 0.2, (50 * len(points), d))
+    assert np.abs(model(torch.tensor(inside)).detach().numpy() - values.repeat(50, 0)).max() < 1e-12
+    far = torch.full((1, d), 9.0, dtype=torch.float64)
+    assert model(far).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_closed_forms_of_a_lookup(d):
+    rng = np.random.default_rng(6)
+    points, values = 2 * rng.permutation(7)[:, None] * np.ones(d) - 5.3, rng.normal(size=7)
+    parts = blocks.squared_norms(lookup.lookup(points, values, 0.4))
+    closed = lookup.squared_norms(points, values, 0.4)
+    names = {"W1": "weights.0", "b1": "biases.0", "W2": "weights.1", "b2": "biases.1", "w": "weights.2"}
+    assert {key: parts[name] for key, name in names.items()} == pytest.approx(closed, rel=1e-12)
+
+
+def test_half_of_the_second_layer_never_fires():
+    points = np.array(list(itertools.product((-1, 1), repeat=2)), float)
+    hidden = list(
+        lookup.lookup(points, np.ones(4), 0.25).hidden(torch.tensor(np.random.default_rng(7).uniform(-3, 3, (500, 2))))
+    )
+    assert hidden[1][:, :4].max() > 0.9 and hidden[1][:, 4:].max() < 1e-9
+
+
+# --- gates of gates ---------------------------------------------------------------------------------------------------
+
+
+def test_random_clauses_on_all_inputs():
+    rng, bits = np.random.default_rng(8), all_bits(8)
+    for _ in range(10):
+        sets = [random_chosen(8, int(rng.integers(1, 4)), rng) for _ in range(rng.integers(1, 5))]
+        model = gates.compose([(S, [0] + [1] * len(S)) for S in sets], [0] * len(sets) + [1], 8)
+        want = np.all([bits[:, np.array(S) - 1].any(1) for S in sets], axis=0)
+        got = run(model, bits, "bag")
+        assert np.abs(got - want).max() < 1e-10
+        assert np.array_equal(run(blocks.from_state(model.state_dict()), bits, "bag"), got)
+
+
+def test_any_symmetric_gates():
+    bits = all_bits(10)
+    model = gates.compose([((1, 5, 9), (0, 1, 0, 1)), ((2, 5), (1, 0, 0)), ((10,), (1, 0))], (5, -2, 0.5, 7), 10)
+    opened = (bits[:, [0, 4, 8]].sum(1) % 2) + (bits[:, [1, 4]].sum(1) == 0) + (bits[:, 9] == 0)
+    assert np.abs(run(model, bits, "bag") - np.array([5, -2, 0.5, 7])[opened]).max() < 1e-10
+
+
+# --- juntas and directions --------------------------------------------------------------------------------------------
+
+
+def test_what_a_junta_is():
+    table = cube.formula("(x2 & x5) | ~x6", 6)
+    assert juntas.is_sparse(table, (2, 5, 6)) and not juntas.is_sparse(table, (2, 5))
+    assert not juntas.is_symmetric(table, (2, 5, 6)) and juntas.is_symmetric(cube.subset_parity((1, 4), 5), (1, 4))
+    assert np.array_equal(juntas.restricted(table, (2, 5, 6)), cube.formula("(x1 & x2) | ~x3"))
+    assert juntas.levels(cube.subset_parity((1, 4), 5), (4, 1)).tolist() == [1, -1, 1]
+
+
+def test_directions_by_their_inner_products():
+    vectors = directions.tilted(6, (2, 4, 5), 0.1)
+    products = vectors @ vectors.T
+    assert products[1, 3] == pytest.approx(0.1) and products[3, 4] == pytest.approx(-0.1)
+    assert directions.coherence(vectors) == pytest.approx(0.1) and np.allclose(np.diag(products), 1)
+    assert directions.capacity(directions.dimension_for(10**6, 0.2), 0.2) >= 10**6
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+PARITY = [1, -1, 1, -1]
+WRONG = [
+    (lambda: sv.Selector(8, (1, 1)), "chosen: expected distinct numbers"),
+    (lambda: sv.Selector(8, (0, 3)), "chosen: expected numbers from 1 to 8, got 0"),
+    (lambda: sv.Selector(8, (3, 9)), "chosen: expected numbers from 1 to 8, got 9"),
+    (lambda: sv.Selector(8, ()), "chosen: expected at least one position, got none"),
+    (lambda: sv.Selector(0, (1,)), "T: expected"),
+    (lambda: sv.Selector(8, (1,), "learned"), "encoding: expected one of fixed, trainable, bag, got 'learned'"),
+    (lambda: sv.Selector(8, (1,), outputs="all"), "outputs: expected one of one, each, got 'all'"),
+    (lambda: sv.Selector(8, (1,), form="new"), "form: expected one of repaired, printed, got 'new'"),
+    (lambda: sv.Selector(8, (1,), scale=-1.0), "scale: expected a number of at least 0, got -1"),
+    (lambda: sv.Selector(8, (1,), scale=math.nan), "scale: expected a number of at least 0, got nan"),
+    (lambda: sv.Selector(2, (1,), vectors=[[1, 0], [0, 2]]), "vectors: expected rows of length 1, got 2"),
+    (lambda: sv.Selector(3, (1,), vectors=np.eye(2)), r"vectors: expected 3 rows, .* got shape \(2, 2\)"),
+    (lambda: sv.Selector(2, (1,), "trainable", vectors=np.eye(2)), "vectors: expected none"),
+    (lambda: sv.Selector(8, (1, 2, 3), vectors=directions.tilted(8, (1, 2, 3), 0.1)), "coherence of at most 0.00"),
+    (lambda: sv.Selector(8, (1, 2, 3), vectors=directions.tilted(8, (1, 2, 3), 0.4), form="printed"), "at most 0.333"),
+    (lambda: sv.represent(sv.Selector(8, (1, 2)), PARITY), r"values: expected 3 numbers, .* got shape \(4,\)"),
+    (lambda: sv.represent(sv.Selector(8, (1, 2)), [1, math.nan, 0]), "values: expected finite numbers, got nan"),
+    (lambda: sv.represent(sv.Selector(12, range(1, 13), outputs="each"), [0] * 4096), "chosen: a lookup of all 4096"),
+    (lambda: sv.as_symbols([[0, -1]]), "bits: expected 0 and 1, got -1"),
+    (lambda: sv.as_symbols([[0, 2]], "bag"), "bits: expected 0 and 1, got 2"),
+    (lambda: lookup.lookup([0, 1], [1, 2], 0.5), "delta: expected at most a quarter of the least distance 1, got 0.5"),
+    (lambda: lookup.lookup([[0, 0], [9, 9]], [1, 2], 2), "delta: expected at most 1, .* got 2"),
+    (lambda: lookup.lookup([0, 1], [1, 2], 0), "delta: expected a number above 0, got 0"),
+    (lambda: lookup.lookup([0, 1], [1], 0.1), "values: expected one row for each of the 2 points, got 1"),
+    (lambda: lookup.lookup([[0, 0], [9, 9]], [1, 2], 0.5, layers=2), "layers: expected 3, or 2 for points with one"),
+    (lambda: lookup.bump(0, 1, form="new"), "form: expected repaired or printed, got 'new'"),
+    (lambda: directions.with_inner_products([[1, 2], [2, 1]]), "gram: expected a positive definite matrix"),
+    (lambda: directions.capacity(9, 0), "delta: expected a number above 0 and at most 1, got 0"),
+    (lambda: juntas.restricted(cube.parity(3), (1, 2)), r"table: expected a function of the variables \[1, 2\] only"),
+    (lambda: juntas.levels(cube.first(2), (1, 2)), "table: expected a symmetric function"),
+    (lambda: gates.compose([], [1], 4), "gates: expected at least one gate, got none"),
+    (lambda: gates.compose([((1, 2), (0, 1))], [0, 1], 4), r"gates: expected 3 values 0 or 1 for the bits \(1, 2\)"),
+    (lambda: gates.compose([((1, 9), (0, 1, 1))], [0, 1], 4), "gates: expected numbers from 1 to 4, got 9"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "sentence"), WRONG)
+def test_mistakes_are_named_in_one_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence) as refused:
+        call()
+    assert "\n" not in str(refused.value)
+
+
+@EACH_KIND
+def test_the_printed_form_fails(encoding, outputs):
+    bits = all_bits(8)
+    selector = sv.Selector(8, (2, 5, 8), encoding, outputs, form="printed")
+    values = np.array([1.0, -1] * (len(selector.points()) // 2))
+    assert np.abs(run(sv.represent(selector, values), bits, encoding) - wanted(selector, values, bits)).max() > 0.5
