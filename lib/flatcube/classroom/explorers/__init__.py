@@ -13,13 +13,14 @@ import importlib
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-__all__ = ["MIME", "Explorer", "explorer", "names", "bundle", "classic", "stylesheet"]
+from flatcube.classroom.mime import ELEMENT as MIME
 
-MIME = "application/vnd.flatcube+json"
+__all__ = ["MIME", "Explorer", "explorer", "names", "bundle", "classic", "stylesheet"]
 
 _HERE = Path(__file__).parent
 _IMPORT = re.compile(r"^import (\{[^}]*\}) from \"\./kit\.js\";\n", re.MULTILINE)
@@ -27,7 +28,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) (\w+))
 _DEFAULT = re.compile(r"^export default (.*);\n", re.MULTILINE)
 
 
-class Explorer:
+class Explorer(ABC):
     """An interactive figure with one documented ``state``; a subclass per explorer.
 
     >>> explorer("cube", n=4).state["n"]
@@ -52,14 +53,14 @@ class Explorer:
         return cls.clean({**cls.default_state, **state})
 
     @classmethod
+    @abstractmethod
     def clean(cls, state: dict[str, Any]) -> dict[str, Any]:
         """The same state in normal form; a ValueError says what is wrong with it."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def displayed(cls, state: Mapping[str, Any]) -> dict[str, float | str]:
         """What the page shows for ``state``, computed by the library: data-value → number or text."""
-        raise NotImplementedError
 
     @classmethod
     def picture(cls, state: Mapping[str, Any]) -> str:

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from flatcube import cube, fourier
-from flatcube.classroom.explorers import Explorer
-from flatcube.classroom.palette import MINUS, PLUS
+from flatcube.classroom.explorers import Explorer, tables
 
 __all__ = ["CubeExplorer"]
 
@@ -50,8 +49,7 @@ class CubeExplorer(Explorer):
     @table.setter
     def table(self, table: np.ndarray) -> None:
         table = cube.check_signs(cube.check_table(table))
-        signs = "".join("-" if value < 0 else "+" for value in table)
-        n = len(signs).bit_length() - 1
+        signs, n = tables.kept(table), len(table).bit_length() - 1
         subset = [i for i in self.state["subset"] if i <= n]
         self.state = {"n": n, "name": "custom", "table": signs, "subset": subset}
 
@@ -77,31 +75,15 @@ class CubeExplorer(Explorer):
     @classmethod
     def picture(cls, state: Mapping[str, Any]) -> str:
         """The corners on their levels, from 0 … 0 below to 1 … 1 above, joined by the edges."""
-        n, table = state["n"], cls._table(state)
-        weights = cube.weights(n).astype(int)
-        places = []
-        for k in range(2**n):
-            level = np.flatnonzero(weights == weights[k])
-            share = (np.flatnonzero(level == k)[0] + 1) / (len(level) + 1)
-            places.append((round(400 * share), round(240 - 200 * weights[k] / n)))
-        edges = "".join(
-            f'<path d="M{places[k][0]} {places[k][1]}L{places[k | 1 << i][0]} {places[k | 1 << i][1]}"/>'
-            for k in range(2**n)
-            for i in range(n)
-            if not k >> i & 1
-        )
-        corners = "".join(
-            f'<circle cx="{x}" cy="{y}" r="9" fill="var(--fc-{sign}, {colour})"/>'
-            for (x, y), value in zip(places, table, strict=True)
-            for sign, colour in [("minus", MINUS) if value < 0 else ("plus", PLUS)]
-        )
-        return (
-            f'<svg viewBox="0 0 400 260" width="400" role="img" aria-label="{cls.label}">'
-            f'<g stroke="var(--fc-line, #999)" fill="none">{edges}</g>{corners}</svg>'
-        )
+        table = cls._table(state)
+
+        def corner(k: int, place: tables.Place) -> str:
+            return f'<circle cx="{place[0]}" cy="{place[1]}" r="9" fill="{tables.colour(table[k])}"/>'
+
+        return tables.drawing(state["n"], cls.label, corner, lambda k, m: False)
 
     @staticmethod
     def _table(state: Mapping[str, Any]) -> np.ndarray:
         if state["name"] == "custom":
-            return np.array([-1 if sign == "-" else 1 for sign in state["table"]], dtype=np.int32)
+            return tables.numbers(state["table"], state["n"])
         return getattr(cube, state["name"])(state["n"])

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from flatcube import cube, formula, fourier
-from flatcube.classroom.explorers import Explorer
-from flatcube.classroom.palette import MINUS, PLUS
+from flatcube.classroom.explorers import Explorer, tables
 
 __all__ = ["FourierExplorer"]
 
@@ -77,7 +76,7 @@ class FourierExplorer(Explorer):
             cube.formula(state["formula"], n)
             own = {"formula": state["formula"]}
         elif source == "table":
-            own = {"table": _kept(_numbers(state["table"], n))}
+            own = {"table": tables.kept(tables.numbers(state["table"], n))}
         else:
             own = {"name": state["name"], "parameter": _parameter(state["name"], n, state["parameter"])}
         return plain | own | {"subset": members}
@@ -93,7 +92,7 @@ class FourierExplorer(Explorer):
         n = len(table).bit_length() - 1
         subset = self.state["subset"]
         kept = None if subset is None else [i for i in subset if i <= n]
-        self.state = {"n": n, "source": "table", "table": _kept(table), "subset": kept}
+        self.state = {"n": n, "source": "table", "table": tables.kept(table), "subset": kept}
 
     @classmethod
     def displayed(cls, state: Mapping[str, Any]) -> dict[str, float | str]:
@@ -124,9 +123,8 @@ class FourierExplorer(Explorer):
         scale, width = 90 / max(1, np.abs(coefficients).max()), 400 / len(order)
         bars = "".join(
             f'<rect x="{at * width + 0.1 * width:.4g}" width="{0.8 * width:.4g}" y="{100 - max(c, 0) * scale:.4g}" '
-            f'height="{abs(c) * scale:.4g}" fill="var(--fc-{sign}, {colour})"/>'
+            f'height="{abs(c) * scale:.4g}" fill="{tables.colour(c)}"/>'
             for at, c in enumerate(coefficients[order])
-            for sign, colour in [("minus", MINUS) if c < 0 else ("plus", PLUS)]
         )
         return (
             f'<svg viewBox="0 0 400 200" width="400" role="img" aria-label="{cls.label}">{bars}'
@@ -144,7 +142,7 @@ def _table(state: Mapping[str, Any]) -> np.ndarray:
     if state["source"] == "formula":
         return cube.formula(state["formula"], n)
     if state["source"] == "table":
-        return _numbers(state["table"], n)
+        return tables.numbers(state["table"], n)
     special = {
         "threshold": lambda: cube.threshold(n, parameter),
         "address": lambda: cube.address({3: 1, 6: 2}[n]),
@@ -176,23 +174,3 @@ def _parameter(name: str, n: int, parameter: int) -> int:
         words = ", ".join(map(str, allowed)) if name != "random" else "0 … 99"
         raise ValueError(f"parameter: {name} on {n} variables can have {words}, got {parameter!r}")
     return int(parameter)
-
-
-def _numbers(table: str | list[float], n: int) -> np.ndarray:
-    """The table that a state keeps, as an array (2^n,)."""
-    if isinstance(table, str) and not set(table) - {"+", "-"}:
-        values = np.array([-1 if sign == "-" else 1 for sign in table], dtype=np.int32)
-    elif isinstance(table, str):
-        raise ValueError(f"table: expected {2**n} signs + and -, got {table!r}")
-    else:
-        values = np.asarray(table, dtype=float)
-    if values.shape != (2**n,) or not np.isfinite(values).all():
-        raise ValueError(f"table: expected {2**n} signs or finite numbers for n = {n}, got shape {values.shape}")
-    return values
-
-
-def _kept(table: np.ndarray) -> str | list[float]:
-    """A table as the state keeps it: signs if it is Boolean, else numbers."""
-    if np.isin(table, (-1, 1)).all():
-        return "".join("-" if value < 0 else "+" for value in table)
-    return [float(value) for value in table]

@@ -119,10 +119,10 @@ function read(text) {
 
 // ---------------------------------------------------------------------------------------------- the page
 
-const TALL = 200, HIGH = 56, LOW = 156, MARGIN = 0.09; // of the wave's picture: its height, the lines of 1 and 0, room beside 0 … 1
+const TALL = 186, HIGH = 50, LOW = 150, MARGIN = 0.09; // of the wave's picture: its height, the lines of 1 and 0, room beside 0 … 1
 
 /** @type {(S: number[]) => string} */
-const named = (S) => (S.length ? `even{${S.join(", ")}} ` : "· 1 ");
+const named = (S) => (S.length ? `even{${S.join(", ")}} ` : "");
 /** A round badge with the number of a component. @type {(i: number) => any} */
 const badge = (i) => h("span", { class: "fx-badge", "data-series": i + 1 }, String(i + 1));
 /** Where an average stands in the picture. @type {(a: number) => string} */
@@ -189,7 +189,7 @@ function render({ model, el }) {
       step("1. The input, and where each component looks", h("div", { class: "fx-named" }, h("span"), heads[0], h("span", {}, "x"), input.root, labels[0], logits.root),
         h("p", { class: "fx-hint" }, "Press a bit to flip it, a logit to move that bit into or out of the component."), refused),
       step("2. Softmax: the attention of each row, in percent", h("div", { class: "fx-named" }, h("span"), heads[1], labels[1], attention), h("p", { class: "fx-hint" }, "Position o is the output; its bit is 0. A component smaller than the largest looks there too."))),
-    step("3. Row by row, the average bit is the prefix sum a; the MLP’s wave is 1 at even counts and 0 at odd ones", plot,
+    step("3. Row by row, the average bit is the prefix sum a; the MLP’s wave is 1 at even counts and 0 at odd ones", plot, h("p", { class: "fx-hint" }, "Pale: the plateaus. Numbers: the components; o: all positions without one."),
       h("div", { class: "fx-clock" }, beta.root, button("To the threshold", () => explorer.change({ beta: threshold(state).beta })), button("Worst input", () => explorer.change({ bits: threshold(state).bits }))),
       h("p", { class: "fx-sentence", role: "status" }, "The threshold β* is ", bound, ". ", remark)),
     step("4. The second attention mixes the waves, one head for positive weights and one for negative", h("div", { class: "fx-result" }, table, h("div", {}, h("dl", { class: "fx-facts" }, fact("output", "network"), fact("target", "f(x)"), fact("error", "difference")), verdict))),
@@ -209,7 +209,7 @@ function render({ model, el }) {
     for (const label of labels) label.replaceChildren(...subsets.map((_, i) => badge(i)));
     input.show([...bits].map((bit, j) => ({ key: `x:${j + 1}`, name: `x${j + 1} is ${bit}`, value: Number(bit), text: bit, pressed: bit === "1" })), T + 1);
     const cells = subsets.flatMap((S, i) => places.map((place, j) => ({ i, j, inside: S.includes(j + 1), place })));
-    logits.show(cells.map(({ i, j, inside, place }) => ({ key: `l:${i + 1}:${place}`, value: scores[i][j], text: format(scores[i][j], 1), pressed: inside, weight: Math.min(1, Math.abs(scores[i][j]) / STEEPEST),
+    logits.show(cells.map(({ i, j, inside, place }) => ({ key: `l:${i + 1}:${place}`, value: scores[i][j], text: format(scores[i][j], 1).replace("0.", "."), pressed: inside, weight: Math.min(1, Math.abs(scores[i][j]) / STEEPEST),
       name: `component ${i + 1}, position ${place}${inside ? ", a member" : ""}: logit ${format(scores[i][j], 2)}` })), T + 1);
     attributes(attention, { style: `--columns: ${T + 1}` });
     attention.replaceChildren(...cells.map(({ i, j, inside, place }) => h("span", { class: "fx-cell", "data-member": inside, "data-value": `A:${i + 1}:${place}`, "data-number": shares[i][j], style: `--weight: ${100 * shares[i][j]}%` }, format(100 * shares[i][j], 0))));
@@ -231,7 +231,7 @@ function render({ model, el }) {
     const { bits, subsets, weights: lambda, beta: scale, noise: sigma, mode: kind } = state;
     const even = subsets.map((S) => 1 - (ones(S, bits) % 2)), off = [...subsets.keys()].filter((i) => Math.abs(waves[i] - even[i]) > 1e-9);
     const target = lambda.reduce((sum, weight, i) => sum + weight * even[i], 0);
-    const here = off.length ? `On this input component ${off.map((i) => i + 1).join(" and ")} slides off: the wave is ${format(waves[off[0]])}, not ${even[off[0]]}.` : "On this input all stay.";
+    const here = off.length ? `On this input ${off.map((i) => `component ${i + 1} has a wave of ${format(waves[i])} instead of ${even[i]}`).join(", ")}.` : "On this input all stay.";
     remark.textContent = sigma ? `Noise of ${sigma} in ${state.matrix}. ${here}`
       : scale >= least - 1e-12 ? "β is not below it: every prefix sum stays on its plateau, whatever the input." : `β is below it: on some inputs the leak pushes a prefix sum off its plateau. ${here}`;
     const gap = Math.abs(output - target);

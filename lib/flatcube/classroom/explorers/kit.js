@@ -51,8 +51,8 @@ export function put(node, key, value, text = format(value)) {
 // ---------------------------------------------------------------------------------------------- controls
 
 /** @type {(options: { label: string, min: number, max: number, step?: number, onInput(value: number): void }) =>
- *     { root: any, label(text: string): void, show(value: number, limits?: { min?: number, max?: number, key?: string, mark?: number }): void }}
- *     `mark` points at a value that matters. */
+ *     { root: any, label(text: string): void, show(value: number, limits?: { min?: number, max?: number, key?: string, mark?: number, number?: number, text?: string }): void }}
+ *     `mark` points at a value that matters; `number` and `text` are shown where the slider's own value is only a place in a list. */
 export function slider({ label, min, max, step = 1, onInput }) {
   const id = fresh("slider");
   const input = h("input", { type: "range", id, min, max, step, input: () => onInput(Number(input.value)) });
@@ -66,7 +66,7 @@ export function slider({ label, min, max, step = 1, onInput }) {
       attributes(input, { min: limits.min ?? min, max: limits.max ?? max });
       input.value = String(value);
       attributes(root, { style: limits.mark === undefined ? null : `--mark: ${(limits.mark - Number(input.min)) / (input.max - input.min)}` });
-      put(output, limits.key ?? "n", value);
+      put(output, limits.key ?? "n", limits.number ?? value, limits.text);
     },
   };
 }
@@ -186,15 +186,15 @@ export function bars({ label, onPick, onPoint }) {
     show(cells, { groups = [], low = -1, high = 1, values = false } = {}) {
       const top = Math.max(high, ...cells.map((cell) => cell.value));
       const bottom = Math.min(low, ...cells.map((cell) => cell.value));
-      const head = values ? 18 : 8; // room for a number on the highest bar
-      const y = (/** @type {number} */ value) => head + ((top - value) / (top - bottom)) * (PLOT - head);
+      const head = values ? 18 : 8, foot = values && bottom < 0 ? 14 : 0; // room for a number on the highest bar and under the lowest
+      const y = (/** @type {number} */ value) => head + ((top - value) / (top - bottom)) * (PLOT - head - foot);
       const gap = groups.length > 1 ? Math.max(0.6, cells.length / 60) : 0;
       const slot = 100 / (cells.length + gap * Math.max(0, groups.length - 1));
       const longest = Math.max(0, ...cells.map((cell) => (cell.text ?? "").length));
       const steep = longest > 1 && cells.length > 8;
       const wide = cells.length > 64 ? 1 : 0.72; // of a slot; gaps between very many bars would only blur them
       const feet = longest === 0 ? 4 : steep ? 10 + 7 * longest : 18;
-      attributes(root, { "data-many": cells.length > 64 ? true : null });
+      attributes(root, { "data-many": cells.length > 64 ? true : null, "data-crowded": cells.length > 9 ? true : null });
       attributes(plot, { height: PLOT + feet + (groups.length ? 20 : 4), ...(!onPick && { "aria-label": `${label}: ${cells.map((cell) => cell.name).join("; ")}` }) });
       const marks = [...new Set([bottom, 0, top])];
       axis.replaceChildren(...marks.map((value) => h("span", { style: `top: ${y(value)}px` }, format(value))), ...(groups.length ? [h("span", { style: `top: ${PLOT + feet + 10}px` }, "|S|")] : []));
@@ -214,7 +214,7 @@ export function bars({ label, onPick, onPoint }) {
           if (!values) continue;
           if (!part.children[3]) part.append(svg("text", { class: "fx-amount" }));
           part.children[3].textContent = format(cell.value, 2);
-          attributes(part.children[3], { x: `${x + slot / 2}%`, y: Math.max(10, y(cell.value) - 4) });
+          attributes(part.children[3], { x: `${x + slot / 2}%`, y: cell.value < 0 ? y(cell.value) + 12 : Math.max(10, y(cell.value) - 4) });
         }
         x += slot * gap;
       }

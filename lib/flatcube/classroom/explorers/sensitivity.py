@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from flatcube import cube, fourier, sensitivity
-from flatcube.classroom.explorers import Explorer
-from flatcube.classroom.palette import MINUS, PLUS
+from flatcube.classroom.explorers import Explorer, tables
 
 __all__ = ["SensitivityExplorer"]
 
@@ -42,7 +41,7 @@ class SensitivityExplorer(Explorer):
             raise ValueError(f"correlation: expected a number from 0 to 1, got {correlation!r}")
         if isinstance(variable, bool) or (variable is not None and variable not in range(1, n + 1)):
             raise ValueError(f"variable: expected None or an integer from 1 to {n}, got {variable!r}")
-        table = _kept(_numbers(state["table"], n)) if name == "custom" else ""
+        table = tables.kept(tables.numbers(state["table"], n)) if name == "custom" else ""
         return {"n": int(n), "name": name, "table": table, "correlation": correlation, "variable": variable}
 
     @property
@@ -55,7 +54,7 @@ class SensitivityExplorer(Explorer):
         table = np.asarray(cube.check_table(table))
         state, n = self.state, len(table).bit_length() - 1
         variable = state["variable"] if (state["variable"] or 0) <= n else None
-        self.state = state | {"n": n, "name": "custom", "table": _kept(table), "variable": variable}
+        self.state = state | {"n": n, "name": "custom", "table": tables.kept(table), "variable": variable}
 
     @classmethod
     def displayed(cls, state: Mapping[str, Any]) -> dict[str, float | str]:
@@ -82,38 +81,16 @@ class SensitivityExplorer(Explorer):
     @classmethod
     def picture(cls, state: Mapping[str, Any]) -> str:
         """The corners on their levels, from 0 … 0 below to 1 … 1 above; heavy edges where f changes."""
-        n, table = state["n"], _table(state)
-        places, scores = _levels(n), sensitivity.at_points(table)
-        edges = "".join(
-            f'<path d="M{places[k][0]} {places[k][1]}L{places[k | 1 << i][0]} {places[k | 1 << i][1]}" '
-            f'stroke-width="{4 if table[k] != table[k | 1 << i] else 1}"/>'
-            for k in range(2**n)
-            for i in range(n)
-            if not k >> i & 1
-        )
-        corners = "".join(
-            f'<circle cx="{x}" cy="{y}" r="11" fill="var(--fc-paper, #fff)" stroke-width="3" '
-            f'stroke="var(--fc-{sign}, {colour})"/>'
-            f'<text x="{x}" y="{y + 4}" font-size="12" text-anchor="middle" fill="var(--fc-ink, #222)">'
-            f"{score:.2g}</text>"
-            for (x, y), value, score in zip(places, table, scores, strict=True)
-            for sign, colour in [("minus", MINUS) if value < 0 else ("plus", PLUS)]
-        )
-        return (
-            f'<svg viewBox="0 0 400 260" width="400" role="img" aria-label="{cls.label}">'
-            f'<g stroke="var(--fc-muted, #777)" fill="none">{edges}</g>{corners}</svg>'
-        )
+        table = _table(state)
+        scores = sensitivity.at_points(table)
 
+        def corner(k: int, place: tables.Place) -> str:
+            x, y = place
+            ring = f'fill="var(--fc-paper, #fff)" stroke-width="3" stroke="{tables.colour(table[k])}"'
+            words = 'font-size="12" text-anchor="middle" fill="var(--fc-ink, #222)"'
+            return f'<circle cx="{x}" cy="{y}" r="11" {ring}/><text x="{x}" y="{y + 4}" {words}>{scores[k]:.2g}</text>'
 
-def _levels(n: int) -> list[tuple[int, int]]:
-    """A place for every corner, those with as many ones side by side."""
-    weights = cube.weights(n).astype(int)
-    places = []
-    for k in range(2**n):
-        level = np.flatnonzero(weights == weights[k])
-        share = (np.flatnonzero(level == k)[0] + 1) / (len(level) + 1)
-        places.append((round(400 * share), round(235 - 210 * weights[k] / n)))
-    return places
+        return tables.drawing(state["n"], cls.label, corner, lambda k, m: table[k] != table[m])
 
 
 def _chances(table: np.ndarray, correlation: float) -> dict[str, float]:
@@ -129,25 +106,5 @@ def _chances(table: np.ndarray, correlation: float) -> dict[str, float]:
 def _table(state: Mapping[str, Any]) -> np.ndarray:
     """The table (2^n,) of a clean state."""
     if state["name"] == "custom":
-        return _numbers(state["table"], state["n"])
+        return tables.numbers(state["table"], state["n"])
     return getattr(cube, state["name"])(state["n"])
-
-
-def _numbers(table: str | list[float], n: int) -> np.ndarray:
-    """The table that a state keeps, as an array (2^n,)."""
-    if isinstance(table, str) and set(table) - {"+", "-"}:
-        raise ValueError(f"table: expected {2**n} signs + and -, got {table!r}")
-    if isinstance(table, str):
-        values = np.array([-1 if sign == "-" else 1 for sign in table], dtype=np.int32)
-    else:
-        values = np.asarray(table, dtype=float)
-    if values.shape != (2**n,) or not np.isfinite(values).all():
-        raise ValueError(f"table: expected {2**n} signs or finite numbers for n = {n}, got shape {values.shape}")
-    return values
-
-
-def _kept(table: np.ndarray) -> str | list[float]:
-    """A table as the state keeps it: signs if it is Boolean, else numbers."""
-    if np.isin(table, (-1, 1)).all():
-        return "".join("-" if value < 0 else "+" for value in table)
-    return [float(value) for value in table]

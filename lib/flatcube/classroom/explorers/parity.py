@@ -1,0 +1,113 @@
+"""PARITY step by step: the layer-norm network, which answers at once, and the scratchpad, which writes bit by bit.
+
+State::
+
+    {"network": "norm",     norm or scratchpad
+     "bits": "1011001",     the input, 2 … 12 characters "0" and "1"
+     "step": 0,             norm: 0 input, 1 count, 2 compare, 3 odd or even, 4 average, 5 amplify;
+                            scratchpad: how many bits are written, 0 … n
+     "eps": 0}              of layer norm: 0, 1e-10, 1e-9, …, 0.1
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from flatcube import parity
+from flatcube.classroom.explorers import Explorer
+from flatcube.classroom.palette import MINUS, PLUS
+
+__all__ = ["ParityExplorer"]
+
+FEWEST, MOST = 2, 12
+NETWORKS = ("norm", "scratchpad")
+STAGES = ("input", "count", "compare", "odd or even", "average", "amplify")
+EPSILONS = (0, *(float(f"1e{k}") for k in range(-10, 0)))
+
+
+class ParityExplorer(Explorer):
+    """What every position of the layer-norm network holds, and what the scratchpad reads and writes."""
+
+    name = "parity"
+    label = "PARITY step by step, with layer norm or with a scratchpad"
+    default_state = {"network": "norm", "bits": "1011001", "step": 0, "eps": 0}
+
+    @classmethod
+    def clean(cls, state: dict[str, Any]) -> dict[str, Any]:
+        bits, step = state["bits"], state["step"]
+        if state["network"] not in NETWORKS:
+            raise ValueError(f"network: expected one of {', '.join(NETWORKS)}, got {state['network']!r}")
+        if not isinstance(bits, str) or set(bits) - {"0", "1"} or not FEWEST <= len(bits) <= MOST:
+            raise ValueError(f"bits: expected {FEWEST} to {MOST} characters 0 and 1, got {bits!r}")
+        if isinstance(state["eps"], bool) or state["eps"] not in EPSILONS:
+            raise ValueError(f"eps: expected one of {', '.join(map(str, EPSILONS))}, got {state['eps']!r}")
+        if isinstance(step, bool) or not isinstance(step, int) or step < 0:
+            raise ValueError(f"step: expected a whole number of steps, got {step!r}")
+        last = len(STAGES) - 1 if state["network"] == "norm" else len(bits)
+        return {**state, "step": min(step, last)}
+
+    @classmethod
+    def displayed(cls, state: Mapping[str, Any]) -> dict[str, float | str]:
+        state = cls.complete(state)
+        bits = list(map(int, state["bits"]))
+        shown = {"n": float(len(bits)), "step": float(state["step"])}
+        shown |= {f"x:{j}": float(bit) for j, bit in enumerate(bits, 1)}
+        with torch.no_grad():
+            return shown | (_norm if state["network"] == "norm" else _scratchpad)(bits, state)
+
+    @classmethod
+    def picture(cls, state: Mapping[str, Any]) -> str:
+        """The bits as bars: up for a zero, which keeps the sign, down for a one, which turns it."""
+        width = 400 / len(state["bits"])
+        bars = "".join(
+            f'<rect x="{(at + 0.1) * width:.4g}" width="{0.8 * width:.4g}" y="{50 if bit == "1" else 20}" height="30" '
+            f'fill="var(--fc-{sign}, {colour})"/>'
+            for at, bit in enumerate(state["bits"])
+            for sign, colour in [("minus", MINUS) if bit == "1" else ("plus", PLUS)]
+        )
+        return f'<svg viewBox="0 0 400 100" width="400" role="img" aria-label="{cls.label}">{bars}</svg>'
+
+
+def _norm(bits: list[int], state: Mapping[str, Any]) -> dict[str, float]:
+    """What every position holds at this stage of the layer-norm network, and the numbers known by then."""
+    network, step = parity.layer_norm_network(eps=float(state["eps"])), state["step"]
+    seen = {name: value[0] for name, value in network.activations(torch.tensor([bits])).items()}
+    at = parity.CHANNELS.index
+    after = (seen["layers.1.output"] @ network.readout)[:, 0]
+    stages = [
+        seen["embedding"][:, at("bit")],
+        seen["layers.0.mixed"][:, at("count")],
+        seen["layers.0.mixed"][:, at("count")] - seen["layers.0.mixed"][:, at("place")],
+        seen["layers.0.sum"][:, at("hit")],
+        seen["layers.1.mixed"][:, at("answer")],
+        after,
+    ]
+    length = len(bits) + 1
+    shown = {f"v:{(j + 1) % length}": float(value) for j, value in enumerate(stages[step])}
+    shown |= {"eps": float(state["eps"]), "ones": float(sum(bits))}
+    if step >= 4:
+        shown["answer"] = float(seen["layers.1.mixed"][-1, at("answer")])
+    if step >= 5:
+        shown |= {"factor": float(seen["layers.1.factor"][-1, 0]), "output": float(seen["output"])}
+    return shown
+
+
+def _scratchpad(bits: list[int], state: Mapping[str, Any]) -> dict[str, float]:
+    """The bits written so far, and where the last step looked."""
+    network, step, length = parity.scratchpad_network(len(bits)), state["step"], len(bits)
+    pad = parity.run(network, torch.tensor([bits]))[0, : step + 1].tolist()
+    shown = {f"y:{t}": float(bit) for t, bit in enumerate(pad)}
+    if step == 0:
+        return shown | {f"A:{j}": 0.0 for j in range(1, length + 2)}
+    seen = {name: value[0] for name, value in network.activations(torch.tensor([bits + pad[:-1]])).items()}
+    first, second = (seen[f"layers.{layer}.attention.0"][-1] for layer in range(2))
+    return shown | {
+        **{f"A:{j}": float(share) for j, share in enumerate(first, 1)},
+        "sum": float(seen["layers.0.mixed"][-1, 0]),
+        "wave": float(seen["layers.0.output"][-1, -1]),
+        "reach": math.fsum(second[[step - 1, length + step - 1]].tolist()),
+        "output": float(seen["output"]),
+        "bit": float(pad[-1]),
+    }
