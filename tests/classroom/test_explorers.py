@@ -219,4 +219,26 @@ def test_scripts_and_styles_name_no_colours():
     for path in [*folder.glob("*.js"), *folder.parent.glob("site/*.js")]:
         assert not literal.search(path.read_text(encoding="utf-8")), path.name
     for line in explorers.stylesheet().splitlines():
-        assert not literal.search(line) or re.match(r"\s+--\w+: var\(--fc-", line), line
+        assert not literal.search(line) or re.match(r"\s+--[\w-]+: var\(--fc-", line), line
+
+
+def test_an_explorer_that_cannot_say_what_it_shows_is_refused():
+    class Mute(explorers.Explorer):
+        name, label, default_state = "mute", "An explorer without numbers", {}
+
+        @classmethod
+        def clean(cls, state):
+            return state
+
+    with pytest.raises(TypeError, match="displayed"):
+        Mute()
+
+
+@pytest.mark.parametrize("name", ["cube", "sensitivity"])
+def test_the_still_picture_has_every_corner_and_every_edge(name):
+    for n in range(2, 6):
+        figure = explorer(name, n=n, name="first")
+        drawing = figure.picture(figure.state)
+        assert drawing.count("<circle") == 2**n and drawing.count("<path") == n * 2 ** (n - 1)
+        assert drawing.count('stroke-width="4"') == (2 ** (n - 1) if name == "sensitivity" else 0)
+        assert drawing.count("--fc-minus") == drawing.count("--fc-plus") == 2 ** (n - 1)

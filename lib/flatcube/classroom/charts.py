@@ -13,11 +13,11 @@ from typing import Any
 
 import altair as alt
 
+from flatcube.classroom.mime import CHART as MIME
 from flatcube.classroom.palette import MINUS, PLUS, SERIES
 
 __all__ = ["MINUS", "PLUS", "SERIES", "Figure", "figure"]
 
-MIME = "application/vnd.vegalite.v5+json"
 WIDTH = 560  # of a chart that has no width of its own, where there is no column to fill
 
 _INK = "#767676"  # text in a picture without a page around it: legible on white and on black

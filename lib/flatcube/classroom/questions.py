@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flatcube.classroom.explorers import MIME
+from flatcube.classroom.mime import ELEMENT as MIME
 
 __all__ = ["Question", "quick", "predict", "answers", "inline"]
 

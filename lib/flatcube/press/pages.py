@@ -16,12 +16,10 @@ from typing import Any
 
 import nbformat
 
+from flatcube.classroom.mime import CHART, ELEMENT
 from flatcube.press import execute, notebook
 
 __all__ = ["CHART", "ELEMENT", "prepare", "element", "log"]
-
-CHART = "application/vnd.vegalite.v5+json"
-ELEMENT = "application/vnd.flatcube+json"
 
 # The packages that decide what a reader sees; the lock file has them all.
 SHOWN = ["numpy", "torch", "altair", "ipywidgets", "jupyter-book", "papermill", "nbval", "pytest", "jupyterlab"]
