@@ -117,6 +117,8 @@ class Network:
     def __post_init__(self) -> None:
         check_count(self.T, "T")
         check_norm(self.input_norm, "input_norm")
+        if not self.layers:
+            raise ValueError("layers: expected at least one layer, got none")
 
 
 # --- of a network ----------------------------------------------------------------------------------------------------
