@@ -26,10 +26,14 @@ def test_a_folded_solution_has_no_link_in_its_handle():
 
 
 def test_the_effort_of_an_exercise_is_said_in_words():
-    title = '<p class="admonition-title">Exercise (1.2 One (small) step ●●○ 8 min)</p>'
-    page = sphinx.polish(f'<div class="exercise admonition">{title}</div>')
-    assert '<span class="caption-number">Exercise 1.2</span> One (small) step ' in page
-    assert 'aria-label="difficulty 2 of 3, 8 minutes"' in page
+    number = '<span class="caption-number">Exercise 1.2 </span>'
+    for words, said in [("●●○ 8 min", "difficulty 2 of 3, 8 minutes"), ("●●●", "difficulty 3 of 3")]:
+        title = f'<p class="admonition-title">{number} (One (small) step {words})</p>'
+        page = sphinx.polish(f'<div class="exercise admonition">{title}</div>')
+        effort = f'<span aria-label="{said}" class="fc-effort" role="img">{words}</span>'
+        assert f"{number} One (small) step {effort}</p>" in page
+    plain = sphinx.polish(f'<div class="exercise admonition"><p class="admonition-title">{number} (A step)</p></div>')
+    assert f"{number} A step </p>" in plain
 
 
 def test_tables_get_a_box_and_an_empty_corner_is_no_heading():

@@ -147,19 +147,19 @@ def _plain_sections(soup: BeautifulSoup) -> None:
 
 
 def _exercises(soup: BeautifulSoup) -> None:
-    """A title like "Exercise (1.1 If, then, else ●○○ 5 min)" has a number, a name and an effort: set them as such."""
-    for title in soup.select(".exercise > .admonition-title"):
-        found = re.fullmatch(r"Exercise \(([\d.]+) (.*?)\s*(([●○]+) (\d+) min)?\)", title.get_text().strip())
-        if not found or title.find(True):
+    """A title like "Exercise 1.1 (If, then, else ●○○ 5 min)" has a number, a name and an effort: set them as such."""
+    for title in soup.select(".exercise > .admonition-title:has(> .caption-number)"):
+        words = title.contents[-1]
+        found = re.fullmatch(r"\((.*?)\s*(?:([●○]+)(?: (\d+) min)?)?\)", str(words).strip(), re.DOTALL)
+        if len(title.contents) != 2 or not isinstance(words, NavigableString) or not found:
             continue
-        number = soup.new_tag("span", attrs={"class": "caption-number"})
-        number.string = f"Exercise {found[1]}"
-        title.clear()
-        title.extend([number, f" {found[2]} "])
-        if found[3]:
-            words = f"difficulty {found[4].count('●')} of {len(found[4])}, {found[5]} minutes"
-            effort = soup.new_tag("span", attrs={"class": "fc-effort", "role": "img", "aria-label": words})
-            effort.string = found[3]
+        words.replace_with(f" {found[1]} ")
+        if found[2]:
+            seen, said = found[2], f"difficulty {found[2].count('●')} of {len(found[2])}"
+            if found[3]:
+                seen, said = f"{seen} {found[3]} min", f"{said}, {found[3]} minutes"
+            effort = soup.new_tag("span", attrs={"class": "fc-effort", "role": "img", "aria-label": said})
+            effort.string = seen
             title.append(effort)
 
 
