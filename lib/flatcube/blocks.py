@@ -25,6 +25,7 @@ from torch.func import functional_call
 __all__ = ["Head", "Mlp", "Norm", "Layer", "Encoder", "from_state", "many", "stacked", "squared_norms"]
 
 Positions = Tensor | Callable[[int], Tensor]
+_WIDE = 64
 
 
 class Head(nn.Module):
@@ -56,7 +57,8 @@ class Head(nn.Module):
 
     def forward(self, x: Tensor, rows: slice = slice(None)) -> Tensor:
         """x (…, n, D) to (…, r, E); where no gradient is asked for, without the (r, n) matrix of weights."""
-        if torch.is_grad_enabled():  # the fused attention below has no second derivative
+        # The fused attention below has no second derivative, and gains nothing where channels are many.
+        if torch.is_grad_enabled() or x.shape[-1] > _WIDE:
             return self.mix(x, self.attention(x, rows))
         queries = x[..., rows, :]
         if self.mask is None and self.query_key.ndim == 2 and not self.query_key.any():

@@ -1,172 +1,127 @@
 """PARITY, four ways: nested majorities, a memorised wave, layer norm at ε = 0, and one bit at a time.
 
-Every network is an ``Encoder`` on bits (batch, n) in {0, 1}; PARITY is +1 for an even number of ones and −1 for an odd
-one. Channels have names (``CHANNELS``), so that a weight reads as "from count to place" and not as a pair of numbers.
+Every network is an ``Encoder`` on bits (batch, n) in {0, 1}. The nested majorities and the layer-norm network return
++1 for an even number of ones and −1 for an odd one; the memorised wave returns SP's 1 and 0; the scratchpad writes the
+bit 0 for even and 1 for odd.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from flatcube.blocks import Encoder, Head, Layer, Mlp, Norm
+from flatcube import handmade
+from flatcube.amplifier import CHANNELS, layer_norm_network, longest, rescaled_network
+from flatcube.blocks import Encoder, Head, Layer, Mlp
 
 __all__ = [
+    "is_odd",
+    "majority_gates",
+    "majority_network",
+    "memorising_network",
     "CHANNELS",
-    "TARGETS",
     "layer_norm_network",
     "longest",
+    "rescaled_network",
     "scratchpad_network",
     "thresholds",
     "run",
 ]
 
-# --- layer norm at ε = 0 ----------------------------------------------------------------------------------------------
-
-CHANNELS = ("bit", "place", "side", "unit", "count", "hit", "first", "answer", "balance")
-TARGETS = ("parity", "majority", "first", "mean")
-_RANGE = 4.0  # how far the reference of MEAN stands above its signal; see ``layer_norm_network``
-
-Weights = Mapping[tuple[str, str], float]
+# --- nested majorities ------------------------------------------------------------------------------------------------
 
 
-def layer_norm_network(eps: float = 0.0, *, target: str = "parity", dtype: torch.dtype = torch.float64) -> Encoder:
-    """Two layers of HR's encoder that compute PARITY at every length with the same weights (Chiang and Cholak's idea).
+def is_odd(bits: np.ndarray) -> np.ndarray:
+    """Whether each row of bits (…, n) is odd, by HR Lemma 8: four lines of a program without any arithmetic modulo 2.
 
-    With N = n + 1 positions i = 1, …, n, 0 (the last one is added, holds bit 0, and is read) and k ones:
+    A string is odd iff for a strict majority of its ones, strictly more than half of the ones stand no later.
 
-        count     uniform attention:                         count = k/N
-        compare   MLP: relu((k−i+1)/N) − 2 relu((k−i)/N) + relu((k−i−1)/N) = 1[i = k]/N
-        odd/even  the same three units twice, one silenced by side = −1, one by side = +1: hit = (−1)^k 1[i = k]/N
-        average   uniform attention:                         answer ≈ (−1)^k/N²
-        amplify   MLP removes all but the answer; layer norm with ε = 0 makes it ±1.
-
-    The same architecture and shapes serve the whole cast. MAJORITY, the sign of ½ − 1/(4N) − k/N, and FIRST, which
-    attends to position 1 with logit 2 log N, are exact. MEAN is exact up to layer norm's own bend: the network returns
-    m/√(1 + m²/36) for the mean m.
+    >>> is_odd(np.array([[1, 0, 1, 1], [1, 0, 0, 1]]))
+    array([ True, False])
     """
-    if target not in TARGETS:
-        raise ValueError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")
-    size = len(CHANNELS)
-    zero = torch.zeros(size, size, dtype=dtype)
-    eye = torch.eye(size, dtype=dtype)
-    attend = _matrix({("side", "first"): 2.0} if target == "first" else {}, dtype)
-    first = Head(attend, _matrix({("bit", "count"): 1.0, ("bit", "balance"): -1.0}, dtype))
-    second = Head(zero.clone(), _matrix({("hit", "answer"): 1.0} if target == "parity" else {}, dtype))
-    return Encoder(
-        _matrix({("one", "bit"): 1.0, ("one", "balance"): -1.0}, dtype, rows=("zero", "one")),
-        _positions(dtype),
-        [
-            Layer([first], _compare(target, dtype), skip=eye.clone(), keep=eye.clone(), norm=Norm(eps)),
-            Layer([second], _remove(target, dtype), skip=eye.clone(), keep=eye.clone(), norm=Norm(eps)),
-        ],
-        readout=_matrix({("answer", "out"): _readout(target)}, dtype, columns=("out",)),
-        appended=(0,),
-    )
+    ones = np.asarray(bits) == 1
+    total = ones.sum(-1, keepdims=True)
+    late = 2 * ones.cumsum(-1) > total  # at position i: most ones stand no later than i
+    return 2 * (ones & late).sum(-1) > total[..., 0]
 
 
-def longest(dtype: torch.dtype = torch.float64) -> int:
-    """The longest input on which ``layer_norm_network`` is sure to be right in this dtype.
+def majority_gates(bits: np.ndarray) -> dict[str, np.ndarray]:
+    """The same as a circuit of majority gates, bits (…, n): the values at each of its levels; ``output`` is 1 for odd.
 
-    The answer has size about 1/N². Each rounding error of at most a few units u of the dtype enters it once, so the
-    sign is safe while 20 u N² < 1, with u = ``torch.finfo(dtype).eps``/2.
+    Gates take inputs, their negations and constants, and say whether strictly more than half of them are 1:
 
-    >>> longest(torch.float32)
-    914
+        late_i  = MAJ(b_1, …, b_i, ¬b_{i+1}, …, ¬b_n, and |n − 2i| equal constants)   most ones stand no later than i
+        yes_i   = MAJ(b_i, late_i, 0)     a one where that holds
+        no_i    = MAJ(¬b_i, late_i, 1)    not a one where it fails
+        output  = MAJ(yes_1, …, yes_n, no_1, …, no_n)
     """
-    return int((10 * torch.finfo(dtype).eps) ** -0.5) - 1
+    b = np.asarray(bits).astype(bool)
+    n = b.shape[-1]
+    late = []
+    for i in range(1, n + 1):
+        constants = np.full((*b.shape[:-1], abs(n - 2 * i)), 2 * i > n)
+        late.append(_majority(np.concatenate([b[..., :i], ~b[..., i:], constants], axis=-1)))
+    late = np.stack(late, axis=-1)
+    yes = _majority(np.stack([b, late, np.zeros_like(b)], axis=-1))
+    no = _majority(np.stack([~b, late, np.ones_like(b)], axis=-1))
+    return {"late": late, "yes": yes, "no": no, "output": _majority(np.concatenate([yes, no], axis=-1))}
 
 
-def _positions(dtype: torch.dtype) -> Callable[[int], Tensor]:
-    """The rule N → codes (N, D) of the positions 1, …, N − 1, 0: place i/N, side (−1)^i, unit 1/N, first log N at 1."""
-
-    def codes(length: int) -> Tensor:
-        if length - 1 > longest(dtype):
-            raise ValueError(
-                f"symbols has length {length - 1}; in {str(dtype).removeprefix('torch.')} this network is exact up to "
-                f"length {longest(dtype)}"
-            )
-        i = torch.arange(1, length + 1, dtype=torch.float64) % length
-        place = torch.zeros(length, len(CHANNELS), dtype=torch.float64)
-        place[:, CHANNELS.index("place")] = i / length
-        place[:, CHANNELS.index("side")] = 1 - 2 * (i % 2)
-        place[:, CHANNELS.index("unit")] = 1 / length
-        place[:, CHANNELS.index("first")] = math.log(length) * (i == 1)
-        place[:, CHANNELS.index("balance")] = -place.sum(-1)
-        return place.to(dtype)
-
-    return codes
+def _majority(inputs: np.ndarray) -> np.ndarray:
+    """Whether strictly more than half of the inputs (…, m) are true."""
+    return 2 * inputs.sum(-1) > inputs.shape[-1]
 
 
-def _compare(target: str, dtype: torch.dtype) -> Mlp:
-    """The first MLP, six units: they put the answer into ``hit``, and minus it into ``balance`` (the mean stays 0)."""
-    units: list[tuple[dict[str, float], float, dict[str, float]]]  # (from channels, bias, to channels)
-    if target == "parity":
-        units = [
-            ({"count": 1.0, "place": -1.0, "unit": shift, "side": side}, -1.0, {"hit": side * weight})
-            for side in (1.0, -1.0)
-            for shift, weight in ((1.0, 1.0), (0.0, -2.0), (-1.0, 1.0))
-        ]
-    elif target == "mean":
-        lean = {"count": 2.0, "unit": 1.0}
-        units = [*_pair(lean, -1.0, {"hit": -1.0}), ({"unit": -1.0}, 1.0, {"first": _RANGE})]
-    else:
-        lean = {"count": 1.0, "unit": 0.25 if target == "majority" else 0.0}
-        units = _pair(lean, -0.5, {"hit": -1.0})
-    balanced = [(source, bias, {**to, "balance": -sum(to.values())}) for source, bias, to in units]
-    return _mlp(balanced, 6, dtype)
+def majority_network(n: int) -> Encoder:
+    """Lemma 8 as two layers of attention; N = n + 1 positions, the last of which holds bit 0 and is read.
 
-
-def _remove(target: str, dtype: torch.dtype) -> Mlp:
-    """The second MLP, sixteen units: x − relu(x) + relu(−x) = 0 for every channel but the answer.
-
-    Where no attention has moved it, ``hit`` becomes the answer. MEAN keeps its reference r in ``first`` and −r in
-    ``balance``, so that layer norm divides by √(m² + r²) and not by |m|.
+    Layer 1: a head that sees no later position, but the last one with weight N − i, finds k_i/N, the ones up to i. A
+    second head finds k/N. The MLP casts a vote for every one: +1 where 2k_i − k ≥ 1, else −1. Layer 2 adds up the
+    votes: 1 for odd k, 0 for even k. Each majority is a ramp from ¼ to ¾, so the weights grow with N.
     """
-    kept = {"answer", "first", "balance"} if target == "mean" else {"answer"}
-    units = []
-    for channel in CHANNELS:
-        to = {} if channel in kept else {channel: -1.0}
-        to |= {"answer": 1.0} if channel == "hit" and target != "parity" else {}
-        to |= {"balance": 1.0} if target == "mean" and channel not in kept else {}
-        units += _pair({channel: 1.0}, 0.0, to) if to else []
-    return _mlp(units, 2 * len(CHANNELS) - 2, dtype)
+    if not (isinstance(n, int) and n >= 1):
+        raise ValueError(f"n is {n!r}; it must be a whole number of at least 1")
+    N = n + 1
+    bit, rest, sink, prefix, total = torch.eye(5, dtype=torch.float64)  # the channels
+    earlier = torch.triu(torch.full((N, N), -torch.inf, dtype=torch.float64), 1)
+    earlier[:, -1] = 0  # everybody sees the last position
+    positions = torch.arange(n, -1, -1, dtype=torch.float64).clamp(min=1).log()[:, None] * rest  # log(N − i)
+    positions[-1] = sink
+    heads = [
+        Head(torch.outer(rest, sink), torch.outer(bit, prefix), mask=earlier),
+        Head(torch.zeros(5, 5, dtype=torch.float64), torch.outer(bit, total)),
+    ]
+    # z = 2k_i − k, sunk below 0 where the bit is 0
+    z = N * (2 * prefix - total + bit)
+    votes = Mlp([torch.stack([z, z, bit], dim=1), _column(4, -4, -1)], [_column(-N - 0.25, -N - 0.75, 0)[:, 0], None])
+    decide = Mlp([_column(N, N).T.contiguous(), _column(-4, 4)], [_column(-0.25, -0.75)[:, 0], _column(1)[:, 0]])
+    layers = [
+        Layer(heads, votes, skip=torch.eye(5, dtype=torch.float64)),
+        Layer([Head(_column(0), _column(1))], decide),
+    ]
+    return Encoder(torch.stack([0 * bit, bit]), positions, layers, appended=(0,))
 
 
-def _readout(target: str) -> float:
-    """1/√(D − 1), as layer norm turns (a, 0, …, 0) into √(D − 1) sign a; for MEAN what makes the slope at 0 one."""
-    size = len(CHANNELS)
-    return _RANGE * math.sqrt(2 / size) / (1 - 1 / size) if target == "mean" else 1 / math.sqrt(size - 1)
+def _column(*values: float) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)[:, None]
 
 
-def _pair(source: dict[str, float], bias: float, to: dict[str, float]) -> list[tuple]:
-    """Two units that pass z = Σ source + bias on as it is: relu(z) − relu(−z) = z."""
-    back = {name: -weight for name, weight in source.items()}
-    return [(source, bias, to), (back, -bias, {name: -weight for name, weight in to.items()})]
+# --- a memorised wave -------------------------------------------------------------------------------------------------
 
 
-def _mlp(units: list[tuple], hidden: int, dtype: torch.dtype) -> Mlp:
-    """An MLP from units (weights from channels, bias, weights to channels), filled up with idle ones."""
-    names = tuple(map(str, range(hidden)))
-    into = {(source, names[u]): w for u, (weights, _, _) in enumerate(units) for source, w in weights.items()}
-    out = {(names[u], target): w for u, (_, _, weights) in enumerate(units) for target, w in weights.items()}
-    bias = torch.tensor([bias for _, bias, _ in units] + [0.0] * (hidden - len(units)), dtype=dtype)
-    return Mlp([_matrix(into, dtype, columns=names), _matrix(out, dtype, rows=names)], [bias, None])
+def memorising_network(n: int, **choices: object) -> Encoder:
+    """The network of ``handmade`` for one component of all n bits: its MLP memorises n + 1 sums; 1 for even, 0 for odd.
 
-
-def _matrix(
-    entries: Weights, dtype: torch.dtype, *, rows: tuple[str, ...] = CHANNELS, columns: tuple[str, ...] = CHANNELS
-) -> Tensor:
-    """A matrix of zeros but for the entries given by (name of the row, name of the column)."""
-    matrix = torch.zeros(len(rows), len(columns), dtype=dtype)
-    for (row, column), value in entries.items():
-        matrix[rows.index(row), columns.index(column)] = value
-    return matrix
+    ‖θ‖² is about 32n³ (formula and options: ``handmade.build``).
+    """
+    return handmade.build([(tuple(range(1, n + 1)), 1.0)], n, **choices)
 
 
 # --- one bit at a time ------------------------------------------------------------------------------------------------
+
+_KINKS = torch.tensor([1 / 4, 3 / 8, 5 / 8, 3 / 4], dtype=torch.float64)  # a trapezoid around ½: 1 from ⅜ to ⅝
 
 
 def scratchpad_network(
@@ -188,19 +143,15 @@ def scratchpad_network(
     beta = max(least[0], 0.0) + math.log(2) if beta is None else beta
     gamma = max(least[1], 0.0) + math.log(100) if gamma is None else gamma
     spread = 1.0 if code == "one-hot" else 0.5
-    place = torch.eye(size, dtype=torch.float64)
-    place[-1, -1] = 0
-    bit = torch.zeros(size, 1, dtype=torch.float64)
-    bit[-1] = 1
-    breaks = torch.tensor([1 / 4, 3 / 8, 5 / 8, 3 / 4], dtype=torch.float64)
-    write = torch.tensor([[8.0], [-8.0], [-8.0], [8.0]], dtype=torch.float64) @ bit.T  # (4, D)
-    odd = Mlp([torch.ones(1, 4, dtype=torch.float64), write], [-breaks, None])
+    *_, bit = torch.eye(size, dtype=torch.float64)
+    place = torch.diag(1 - bit)
+    odd = Mlp([torch.ones(1, 4, dtype=torch.float64), torch.outer(_column(8, -8, -8, 8)[:, 0], bit)], [-_KINKS, None])
     return Encoder(
-        torch.cat([torch.zeros_like(bit), bit], dim=1).T.contiguous(),
+        torch.stack([0 * bit, bit]),
         _cycle(codes),
         [
-            Layer([Head(beta * spread * place, bit.clone())], odd, bypass=place.clone()),
-            Layer([Head(gamma * spread * place, bit.clone())]),
+            Layer([Head(beta * spread * place, bit[:, None].clone())], odd, bypass=place.clone()),
+            Layer([Head(gamma * spread * place, bit[:, None].clone())]),
         ],
     )
 
