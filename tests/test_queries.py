@@ -452,4 +452,37 @@ def test_wrong_input_is_refused_in_one_sentence(call, error, message):
 
 
 def test_the_ledger_prints_what_the_stored_study_says():
-    assert measurements()["SP-F8"].statement == testers.statement()
+    assert vars(measurements()["SP-F8"]) == testers.measured()
+
+
+def with_means(change):
+    """The stored study with other means: ``change`` gets the row and its truth."""
+    return [row | {"mean": str(change(row, int(row[row["tester"]])))} for row in STUDY]
+
+
+def test_the_verdict_follows_from_the_study():
+    def high(row, truth):  # strict testers that overshoot
+        return float(row["mean"]) + 0.1 * (row["laxity"] == "0")
+
+    def low(row, truth):  # strict testers far below the truth, lax ones below them
+        return 0.9 * float(row["mean"])
+
+    def level(row, truth):  # lax tests that do not wilt
+        return truth
+
+    def rising(row, truth):  # neither of the two
+        return 0.8 * truth * (1 + float(row["laxity"]) / 1000)
+
+    assert testers.verdict(STUDY) == "agrees"
+    assert [testers.verdict(with_means(change)) for change in (high, low, level)] == ["agrees in part"] * 3
+    assert testers.verdict(with_means(rising)) == "differs"
+
+
+def test_a_measured_row_takes_the_place_of_the_old_one(tmp_path, monkeypatch):
+    row = dict(testers.measured())
+    monkeypatch.setattr(testers, "DATA", tmp_path)
+    path = tmp_path / "measured.csv"
+    path.write_text("id,verdict,statement,results,command\nSP-F8,differs,old,a,b\nXX,agrees,\"kept, whole\",c,d\n")
+    testers._record(row)
+    found = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert found[0] == row and found[1]["statement"] == "kept, whole" and len(found) == 2

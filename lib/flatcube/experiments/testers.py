@@ -2,9 +2,10 @@
 
     python -m flatcube.experiments.testers
 
-writes ``data/testers.csv`` and its entry in ``data/manifest.json``. One row sums up the runs of one setting on one
-class of random functions: all sets have the same size ``degree``, and ``sparsity`` coefficients are not zero, the
-constant included. From sparsity 2 on these are SP's functions with sparsity − 1 components; sparsity 1 is a single χ_S.
+writes ``data/testers.csv``, its entry in ``data/manifest.json`` and the row of SP-F8 in ``data/measured.csv``.
+One row sums up the runs of one setting on one class of random functions: all sets have the same size ``degree``, and
+``sparsity`` coefficients are not zero, the constant included. From sparsity 2 on these are SP's functions with
+sparsity − 1 components; sparsity 1 is a single χ_S.
 
 - ``tester`` and ``method``: degree by ``blocks`` or single ``axes``; sparsity by random ``directions`` or ``axes``.
 - ``laxity``: for the degree, how much fewer trials are made than the default; for the sparsity, the proximity.
@@ -26,7 +27,10 @@ import numpy as np
 from flatcube import cube, queries
 from flatcube.sampling import BlackBox, proportion
 
-__all__ = ["N", "RUNS", "SEED", "COLUMNS", "random_function", "cell", "rows", "stored", "statement", "main"]
+__all__ = [
+    "N", "RUNS", "SEED", "DATA", "COLUMNS", "random_function", "cell", "rows", "stored", "verdict", "statement",
+    "measured", "main",
+]  # fmt: skip
 
 N, RUNS, SEED = 30, 200, 2026
 DATA = Path(__file__).parents[3] / "data"
@@ -37,6 +41,9 @@ _CLASSES = (6, 11, 16, 21)  # SP's sparsity set is not legible in the text we wo
 _FEWER = (4, 16, 64, 256)
 _PROXIMITIES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3)
 _LAX_RUNS = 40
+_METHODS = {"degree": "blocks", "sparsity": "directions"}
+_COMMAND = "python -m flatcube.experiments.testers"
+_SLIGHTLY = 0.05  # how far below the truth, as a share of it, the mean of a strict tester may lie
 
 
 def random_function(degree: int, sparsity: int, *, rng: np.random.Generator) -> BlackBox:
@@ -84,7 +91,7 @@ def _degree(f: BlackBox, method: str, laxity: float, rng: np.random.Generator) -
 def rows() -> Iterator[dict[str, object]]:
     """All rows: the testers on every class; the naive variants and the lax settings on some."""
     classes = [(degree, sparsity) for degree in _DEGREES for sparsity in _SPARSITIES]
-    for tester, method in (("degree", "blocks"), ("sparsity", "directions")):
+    for tester, method in _METHODS.items():
         for degree, sparsity in classes:
             yield cell(tester, method, degree, sparsity)
     some = [(degree, sparsity) for degree, sparsity in classes if sparsity in _CLASSES]
@@ -102,10 +109,40 @@ def stored() -> list[dict[str, str]]:
     return list(csv.DictReader((DATA / "testers.csv").read_text(encoding="utf-8").splitlines()))
 
 
+def verdict(study: list[dict[str, str]]) -> str:
+    """Whether a study agrees with SP Fig. 8, for both testers: in full, in part or not at all.
+
+    The figure says two things. Strict tests: in every class the mean first accepted value is at most the truth, and at
+    most 5 % below it. Lax tests: the laxer, the lower, in the mean over SP's classes; and the laxest is lower than the
+    strict one by more than two standard errors.
+    """
+    found = [holds for tester in _METHODS for holds in (_near(study, tester), _wilts(study, tester))]
+    return "agrees" if all(found) else "agrees in part" if any(found) else "differs"
+
+
+def _shares(study: list[dict[str, str]], tester: str, laxity: float) -> list[tuple[int, float]]:
+    """For every class: its sparsity, and the mean first accepted value divided by the truth."""
+    key = tester, _METHODS[tester], laxity
+    kept = [r for r in study if (r["tester"], r["method"], float(r["laxity"])) == key]
+    return [(int(r["sparsity"]), float(r["mean"]) / int(r[tester])) for r in kept]
+
+
+def _near(study: list[dict[str, str]], tester: str) -> bool:
+    return all(1 - _SLIGHTLY <= share <= 1 for _, share in _shares(study, tester, 0))
+
+
+def _wilts(study: list[dict[str, str]], tester: str) -> bool:
+    laxities = (0, *(_FEWER if tester == "degree" else _PROXIMITIES))
+    shares = [[share for w, share in _shares(study, tester, laxity) if w in _CLASSES] for laxity in laxities]
+    means = [float(np.mean(part)) for part in shares]
+    margin = 2 * math.hypot(*(np.std(part, ddof=1) / math.sqrt(len(part)) for part in (shares[0], shares[-1])))
+    return means == sorted(means, reverse=True) and means[0] - means[-1] > margin
+
+
 def statement() -> str:
     """What the stored study says about SP Fig. 8, as the ledger prints it for SP-F8."""
     texts = []
-    for tester, method in (("degree", "blocks"), ("sparsity", "directions")):
+    for tester, method in _METHODS.items():
         kept = [r for r in stored() if (r["tester"], r["method"], r["laxity"]) == (tester, method, "0")]
         right, runs = (sum(int(r[name]) for r in kept) for name in ("right", "runs"))
         least = 100 * proportion(right, runs, 0.95)[0]
@@ -116,6 +153,22 @@ def statement() -> str:
     wilted = f"{share:.0f} ± {2 * deviation:.0f} % of the truth"
     texts.append(f"with proximity 0.1 the mean sparsity found wilts to {wilted}")
     return f"{N} variables, degrees 1–5, sparsities 1–21: " + "; ".join(texts) + "."
+
+
+def measured() -> dict[str, str]:
+    """The row of SP-F8 in ``data/measured.csv``, from the stored study."""
+    words = {"verdict": verdict(stored()), "statement": statement()}
+    return {"id": "SP-F8", **words, "results": "data/testers.csv", "command": _COMMAND}
+
+
+def _record(row: dict[str, str]) -> None:
+    """Put a row into ``data/measured.csv``, in the place of the old one."""
+    path = DATA / "measured.csv"
+    known = {r["id"]: r for r in csv.DictReader(path.read_text(encoding="utf-8").splitlines())}
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows((known | {row["id"]: row}).values())
 
 
 def main() -> None:
@@ -131,12 +184,13 @@ def main() -> None:
     path = DATA / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     manifest["testers.csv"] = {
-        "command": "python -m flatcube.experiments.testers",
+        "command": _COMMAND,
         "seed": SEED,
         "seconds": round(time.process_time()),  # of processor time, on one core
         "cores": os.cpu_count(),
     }
     path.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    _record(measured())
 
 
 if __name__ == "__main__":
