@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,9 +23,18 @@ FLAGS = [
 
 
 def find() -> str | None:
-    """The path of a Chromium: the variable CHROMIUM, a program of the system, or the one playwright installed."""
+    """The path of a Chromium that runs: the variable CHROMIUM, a program of the system, or the one of playwright."""
     named = [os.environ.get("CHROMIUM"), *(shutil.which(name) for name in NAMES), _playwright_path()]
-    return next((path for path in named if path and os.path.exists(path)), None)
+    return next((path for path in named if path and _runs(path)), None)
+
+
+def _runs(path: str) -> bool:
+    """Whether the program says its version: a stub that only asks to install something does not."""
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and bool(re.search(r"\d+\.\d+", done.stdout))
 
 
 def _playwright_path() -> str | None:
