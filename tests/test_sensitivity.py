@@ -75,6 +75,15 @@ def test_packed_words_count_like_the_definition(n):
     assert (sensitivity.influences(table) == [influence(table, i) for i in range(n)]).all()
 
 
+@pytest.mark.parametrize("n", [16, 17, 18, 19])
+def test_neighbours_in_different_pieces_are_found(n):
+    """From 2^16 entries on, a table is looked through in pieces, and high variables lead from one to another."""
+    points = np.arange(2**n)
+    for table in (cube.random_boolean(n, rng=n), np.random.default_rng(n).standard_normal(2**n)):
+        expected = sum((table - table[points ^ 1 << i]) ** 2 / 4 for i in range(n))
+        assert np.allclose(sensitivity.at_points(table), expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.float32, np.float64])
 def test_boolean_influences_are_exact_in_every_dtype(dtype):
     table = cube.formula("x1 & (x2 ^ x9)", n=17)

@@ -46,16 +46,15 @@ def _playwright_path() -> str | None:
 
 def ensure() -> str:
     """The path of a Chromium, installed first if need be; ends the program with one sentence if there is none."""
-    attempts = [["playwright", "install", "chromium"]]
+    path, attempts = find(), [[sys.executable, "-m", "playwright", "install", "chromium"]]
     if shutil.which("apt-get") and os.geteuid() == 0:
         attempts.insert(0, ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"])
-        if find() is None:
+        if path is None:
             subprocess.run(["apt-get", "update", "-q"])
     for attempt in attempts:
-        if find() is None:
-            module = [sys.executable, "-m"] if attempt[0] == "playwright" else []
-            subprocess.run([*module, *attempt])
-    path = find()
+        if path is None:
+            subprocess.run(attempt)
+            path = find()
     if path is None:
         raise SystemExit(
             "The browser tests need Chromium and none could be installed here: install your system's package "
