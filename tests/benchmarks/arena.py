@@ -9,7 +9,7 @@ import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
@@ -106,6 +106,32 @@ def judge(subject: str, value: float | None, *, least: float | None = None, most
         target = f"at least {least:.3g}" if most is None else f"at most {most:.3g}"
         print(f"missed: {subject}: {value:.3g}, target {target}")
     return met
+
+
+def show(
+    times: dict[tuple[str, Hashable], Time], absent: dict[str, str], arms: Iterable[str], heads: dict[Hashable, str]
+) -> None:
+    """Print the ratios of all arms, a row each, and our own milliseconds: on the clock, then in processor time."""
+    for clock, title in (("wall", "on the clock"), ("cpu", "processor time")):
+        print(f"{title:22}" + "".join(f"{head:>12}" for head in heads.values()))
+        for name in arms:
+            ratios = "".join(f"{short(ratio(times, name, case, clock)):>12}" for case in heads)
+            print(f"{name:22}" + (f"  not measured: {absent[name]}" if name in absent else ratios))
+        ours = (getattr(times["flatcube", case], clock) * 1e3 for case in heads)
+        print(f"{'flatcube, ms':22}" + "".join(f"{short(ms):>12}" for ms in ours) + "\n")
+
+
+def judge_all(
+    times: dict[tuple[str, Hashable], Time],
+    targets: Iterable[tuple[str, Iterable[Hashable], float]],
+    heads: dict[Hashable, str],
+) -> list[bool | None]:
+    """The verdicts on targets (arm, cases, smallest ratio)."""
+    return [
+        judge(f"{name} at {heads[case]}, ratio", ratio(times, name, case), least=least)
+        for name, cases, least in targets
+        for case in cases
+    ]
 
 
 def conclusion(verdicts: Sequence[bool | None]) -> str:

@@ -111,22 +111,9 @@ def main() -> list[bool | None]:
     """Print the ratios; whether each target was met."""
     times, absent = arena.race(ARMS, CASES, rounds=15, patience=2)
     print("All influences of a table, time divided by flatcube's: above 1, flatcube is faster")
-    _print(times, absent, "wall", "on the clock")
-    _print(times, absent, "cpu", "processor time")
+    heads = {case: f"{case[0]} {case[1]}" for case in CASES}
+    arena.show(times, absent, ARMS, heads)
     tables = {kind: arena.memory(flatcube, *cases) / table(cases[1]).nbytes for kind, cases in MEMORY.items()}
     print("extra memory at n = 22, in tables: " + ", ".join(f"{kind} {extra:.2f}" for kind, extra in tables.items()))
-    verdicts = [
-        arena.judge(f"{name} at {case[0]} {case[1]}, ratio", arena.ratio(times, name, case), least=least)
-        for name, cases, least in TARGETS
-        for case in cases
-    ]
-    return verdicts + [arena.judge(f"extra memory, {kind} tables", extra, most=2) for kind, extra in tables.items()]
-
-
-def _print(times, absent, clock, title):
-    print(f"{title:22}" + "".join(f"{f'{kind} {n}':>12}" for kind, n in CASES))
-    for name in ARMS:
-        ratios = "".join(f"{arena.short(arena.ratio(times, name, case, clock)):>12}" for case in CASES)
-        print(f"{name:22}" + (f"  not measured: {absent[name]}" if name in absent else ratios))
-    ours = (getattr(times["flatcube", case], clock) * 1e3 for case in CASES)
-    print(f"{'flatcube, ms':22}" + "".join(f"{arena.short(ms):>12}" for ms in ours) + "\n")
+    memory = [arena.judge(f"extra memory, {kind} tables", extra, most=2) for kind, extra in tables.items()]
+    return arena.judge_all(times, TARGETS, heads) + memory

@@ -130,28 +130,14 @@ def main() -> list[bool | None]:
     """Print the ratios; whether each target was met."""
     times, absent = arena.race(ARMS, CASES, rounds=15, patience=4)
     print("Walsh transform of a ±1 table, time divided by flatcube's: above 1, flatcube is faster")
-    _print(times, absent, "wall", "on the clock")
-    _print(times, absent, "cpu", "processor time")
+    heads = {(tables, n): f"n = {n}" if tables == 1 else f"{tables} × 2^{n}" for tables, n in CASES}
+    arena.show(times, absent, ARMS, heads)
     print("extra memory of one call at n = 22, in tables, the result included:")
     names = [name for name in ARMS if (name, LARGE) in times and name != "copying the table"]
     extra = {name: _tables(name) for name in names}
     print("    " + ", ".join(f"{name} {tables:.1f}" for name, tables in extra.items()))
-    verdicts = [
-        arena.judge(f"{name} at {case[0]} × 2^{case[1]}, ratio", arena.ratio(times, name, case), least=least)
-        for name, cases, least in TARGETS
-        for case in cases
-    ]
-    return [*verdicts, arena.judge("extra memory, tables", extra.get("flatcube"), most=2)]
-
-
-def _print(times, absent, clock, title):
-    heads = [f"n = {n}" if tables == 1 else f"{tables} × 2^{n}" for tables, n in CASES]
-    print(f"{title:20}" + "".join(f"{head:>12}" for head in heads))
-    for name in ARMS:
-        ratios = "".join(f"{arena.short(arena.ratio(times, name, case, clock)):>12}" for case in CASES)
-        print(f"{name:20}" + (f"  not measured: {absent[name]}" if name in absent else ratios))
-    ours = (getattr(times["flatcube", case], clock) * 1e3 for case in CASES)
-    print(f"{'flatcube, ms':20}" + "".join(f"{arena.short(ms):>12}" for ms in ours) + "\n")
+    memory = arena.judge("extra memory, tables", extra.get("flatcube"), most=2)
+    return [*arena.judge_all(times, TARGETS, heads), memory]
 
 
 def _tables(name):
