@@ -40,7 +40,7 @@ test: book               ## everything: library, notebooks, pages in a browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile tests --ignore tests/browser
 	$(FLATCUBE) check
 	FLATCUBE_PRESS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax --nbval-current-env chapters
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/browser
 
 bench: .venv/.ready      ## speed as ratios to other packages, measured in one run
 	$(BIN)/python tests/benchmarks/run.py

@@ -18,6 +18,13 @@ pytest.register_assert_rewrite("tests.browser.hand")  # so that a failed compari
 SITE = Path(__file__).parents[2] / "_build" / "html"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With two workers, what needs the same page stays together, else the tests of one file do."""
+    for item in items:
+        seen = getattr(item, "callspec", None) and item.callspec.params.get("seen")
+        item.add_marker(pytest.mark.xdist_group("-".join(seen) if seen else item.path.stem))
+
+
 @dataclass
 class Visit:
     """An open page and what it did: requests that left the site, files it missed, errors it reported."""
