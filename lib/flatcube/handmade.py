@@ -191,6 +191,7 @@ def measured_norms(model: blocks.Encoder) -> dict[str, float]:
     return _grouped((name, float(parameter.detach().square().sum())) for name, parameter in _named(model))
 
 
+@torch.enable_grad()
 def measured_gradient_norms(model: blocks.Encoder, bits: np.ndarray | Tensor) -> dict[str, np.ndarray]:
     """‖∇f̂(x)‖² for each matrix by automatic differentiation, (batch,). Compare with ``gradient_norms``."""
     names, parameters = zip(*_named(model), strict=True)

@@ -120,6 +120,8 @@ def _problem(got: Any, wanted: Any) -> str:
 
 def _shown(value: Any) -> str:
     """An argument in a few characters."""
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        return f"an array of shape {value.shape}"
     if isinstance(value, np.ndarray):
         return f"[{', '.join(f'{v:g}' for v in value)}]" if value.size <= 8 else f"a table of {value.size} values"
     return repr(value)
