@@ -339,6 +339,14 @@ def test_proportions_of_large_samples_approach_the_normal_interval():
         assert low < k / m < high
 
 
+def test_the_empirical_bernstein_bound_has_the_printed_constants():
+    """Maurer and Pontil's Theorem 4, on both sides: √(2 V log(4/δ)/m) + 7 log(4/δ)/(3(m − 1)); V = 25/99 by hand."""
+    mean, low, high = sampling.bounded_mean(np.array([0.0, 1.0] * 50), -9, 10, 0.95)
+    half = math.sqrt(0.5050505 * 4.3820266 / 100) + 19 * 7 * 4.3820266 / 297
+    assert mean == 0.5 and math.isclose(low, 0.5 - half, rel_tol=1e-6) and math.isclose(high, 0.5 + half, rel_tol=1e-6)
+    assert sampling.bounded_mean(np.zeros(10), 0, 1, 0.95)[1] == 0  # cut off at the range
+
+
 @pytest.mark.parametrize("p", [0.0, 0.001, 0.05, 0.3, 0.5, 0.97, 1.0])
 def test_coverage_of_proportions_computed_exactly(p):
     m = 60

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 CHAPTERS = notebook.chapters(ROOT)
 PLAN = {row["slug"] for row in csv.DictReader((ROOT / "data/plan.csv").read_text(encoding="utf-8").splitlines())}
 LONGEST_CELL = 20
+MOST_WORDS, MOST_WORDS_OF_THEORY = 2400, 3500
 every_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 
 
@@ -72,3 +73,11 @@ def test_every_number_used_in_the_prose_is_computed(chapter: Path):
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     glued = {o.metadata.scrapbook.name for o in outputs if "scrapbook" in o.get("metadata", {})}
     assert used <= glued
+
+
+@every_chapter
+def test_the_main_text_is_not_too_long(chapter: Path):
+    """Folded proofs do not count; chapters 7 to 10, which are full of them, may have more around them."""
+    prose = "\n".join(cell.source for cell in notebook.read(chapter).cells if cell.cell_type == "markdown") + "\n"
+    words = re.sub(r":::\{prf:proof\}.*?\n:::\n", "", prose, flags=re.DOTALL).split()
+    assert len(words) <= (MOST_WORDS_OF_THEORY if chapter.stem[:2] in ("07", "08", "09", "10") else MOST_WORDS)
