@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
+from flatcube import cube
 from flatcube.blocks import Encoder, Head, Layer, Mlp, Norm
 
 __all__ = ["CHANNELS", "TARGETS", "layer_norm_network", "longest", "rescaled_network"]
@@ -38,7 +39,7 @@ def layer_norm_network(eps: float = 0.0, *, target: str = "parity", dtype: torch
     m/√(1 + m²/36) for the mean m.
     """
     if target not in TARGETS:
-        raise ValueError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")
+        raise ValueError(f"target: expected one of {', '.join(TARGETS)}, got {target!r}")
     size = len(CHANNELS)
     zero = torch.zeros(size, size, dtype=dtype)
     eye = torch.eye(size, dtype=dtype)
@@ -66,6 +67,8 @@ def longest(dtype: torch.dtype = torch.float64) -> int:
     >>> longest(torch.float32)
     914
     """
+    if not dtype.is_floating_point:
+        raise TypeError(f"dtype: expected a floating-point type, got {dtype}")
     return int((10 * torch.finfo(dtype).eps) ** -0.5) - 1
 
 
@@ -75,15 +78,15 @@ def _positions(dtype: torch.dtype) -> Callable[[int], Tensor]:
     def codes(length: int) -> Tensor:
         if length - 1 > longest(dtype):
             raise ValueError(
-                f"symbols has length {length - 1}; in {str(dtype).removeprefix('torch.')} this network is exact up to "
-                f"length {longest(dtype)}"
+                f"symbols: expected at most {longest(dtype)} bits, the longest input on which this network is exact in "
+                f"{str(dtype).removeprefix('torch.')}, got {length - 1}"
             )
         i = torch.arange(1, length + 1, dtype=torch.float64) % length
         place = torch.zeros(length, len(CHANNELS), dtype=torch.float64)
         place[:, CHANNELS.index("place")] = i / length
         place[:, CHANNELS.index("side")] = 1 - 2 * (i % 2)
         place[:, CHANNELS.index("unit")] = 1 / length
-        place[:, CHANNELS.index("first")] = math.log(length) * (i == 1)
+        place[:, CHANNELS.index("first")] = math.log(length) * (i == 1).double()
         place[:, CHANNELS.index("balance")] = -place.sum(-1)
         return place.to(dtype)
 
@@ -167,6 +170,7 @@ def rescaled_network(n: int, scale: float, *, eps: float = 1.0) -> Encoder:
     logit scale · answer · side_j: to the even positions if the answer is positive, to the odd ones if not. It reads
     their side, so it returns about tanh(c · scale · PARITY/n): PARITY itself from scale = n² on.
     """
+    cube.check_integer(n, "n", 1)
     dtype, size = torch.float64, len(CHANNELS)
     base = layer_norm_network(eps)
     with torch.no_grad():

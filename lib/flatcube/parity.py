@@ -6,13 +6,12 @@ bit 0 for even and 1 for odd.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from flatcube import handmade
+from flatcube import cube, handmade
 from flatcube.amplifier import CHANNELS, layer_norm_network, longest, rescaled_network
 from flatcube.blocks import Encoder, Head, Layer, Mlp
 
@@ -41,7 +40,7 @@ def is_odd(bits: np.ndarray) -> np.ndarray:
     >>> is_odd(np.array([[1, 0, 1, 1], [1, 0, 0, 1]]))
     array([ True, False])
     """
-    ones = np.asarray(bits) == 1
+    ones = cube.to_signs(bits) < 0
     total = ones.sum(-1, keepdims=True)
     late = 2 * ones.cumsum(-1) > total  # at position i: most ones stand no later than i
     return 2 * (ones & late).sum(-1) > total[..., 0]
@@ -57,7 +56,7 @@ def majority_gates(bits: np.ndarray) -> dict[str, np.ndarray]:
         no_i    = MAJ(¬b_i, late_i, 1)    not a one where it fails
         output  = MAJ(yes_1, …, yes_n, no_1, …, no_n)
     """
-    b = np.asarray(bits).astype(bool)
+    b = cube.to_signs(bits) < 0
     n = b.shape[-1]
     late = []
     for i in range(1, n + 1):
@@ -81,9 +80,7 @@ def majority_network(n: int) -> Encoder:
     second head finds k/N. The MLP casts a vote for every one: +1 where 2k_i − k ≥ 1, else −1. Layer 2 adds up the
     votes: 1 for odd k, 0 for even k. Each majority is a ramp from ¼ to ¾, so the weights grow with N.
     """
-    if not (isinstance(n, int) and n >= 1):
-        raise ValueError(f"n is {n!r}; it must be a whole number of at least 1")
-    N = n + 1
+    N = cube.check_integer(n, "n", 1) + 1
     bit, rest, sink, prefix, total = torch.eye(5, dtype=torch.float64)  # the channels
     earlier = torch.triu(torch.full((N, N), -torch.inf, dtype=torch.float64), 1)
     earlier[:, -1] = 0  # everybody sees the last position
@@ -116,7 +113,7 @@ def memorising_network(n: int, **choices: object) -> Encoder:
 
     ‖θ‖² is about 32n³ (formula and options: ``handmade.build``).
     """
-    return handmade.build([(tuple(range(1, n + 1)), 1.0)], n, **choices)
+    return handmade.build([(tuple(range(1, cube.check_integer(n, "n", 1) + 1)), 1.0)], n, **choices)
 
 
 # --- one bit at a time ------------------------------------------------------------------------------------------------
@@ -142,13 +139,15 @@ def scratchpad_network(
     least = thresholds(T, code)
     beta = max(least[0], 0.0) + math.log(2) if beta is None else beta
     gamma = max(least[1], 0.0) + math.log(100) if gamma is None else gamma
+    if not (math.isfinite(beta) and math.isfinite(gamma)):
+        raise ValueError(f"beta, gamma: expected finite numbers, got {beta} and {gamma}")
     spread = 1.0 if code == "one-hot" else 0.5
     *_, bit = torch.eye(size, dtype=torch.float64)
     place = torch.diag(1 - bit)
     odd = Mlp([torch.ones(1, 4, dtype=torch.float64), torch.outer(_column(8, -8, -8, 8)[:, 0], bit)], [-_KINKS, None])
     return Encoder(
         torch.stack([0 * bit, bit]),
-        _cycle(codes),
+        _Cycle(codes),
         [
             Layer([Head(beta * spread * place, bit[:, None].clone())], odd, bypass=place.clone()),
             Layer([Head(gamma * spread * place, bit[:, None].clone())]),
@@ -182,6 +181,8 @@ def run(network: Encoder, bits: Tensor | np.ndarray) -> Tensor:
     """
     sequence = torch.as_tensor(bits).long()
     T = sequence.shape[-1]
+    if not isinstance(network.rule, _Cycle) or len(network.rule.codes) != T:
+        raise ValueError(f"bits: expected a scratchpad network for their length, got {T} bits and another network")
     sequence = torch.cat([sequence, torch.zeros_like(sequence[:, :1])], dim=1)
     with torch.no_grad():
         for _ in range(T):
@@ -197,20 +198,21 @@ def _codes(T: int, code: str) -> Tensor:
     return 1 - 2.0 * (torch.arange(T)[:, None] >> torch.arange((T - 1).bit_length()) & 1).double()
 
 
-def _cycle(codes: Tensor) -> Callable[[int], Tensor]:
-    T = len(codes)
+class _Cycle:
+    """The positions of a step: T codes (T, D − 1), over and over, and nothing in the channel of the bit."""
 
-    def places(length: int) -> Tensor:
+    def __init__(self, codes: Tensor) -> None:
+        self.codes = codes
+
+    def __call__(self, length: int) -> Tensor:
+        T = len(self.codes)
         if not T < length <= 2 * T:
-            raise ValueError(f"symbols has length {length}; a step of this network takes {T + 1} to {2 * T} bits")
-        turns = codes[torch.arange(length) % T]
+            raise ValueError(f"symbols: expected {T + 1} to {2 * T} bits, got {length}")
+        turns = self.codes[torch.arange(length) % T]
         return torch.cat([turns, torch.zeros(length, 1, dtype=turns.dtype)], dim=1)
-
-    return places
 
 
 def _check_scratchpad(T: int, code: str) -> None:
-    if not (isinstance(T, int) and T >= 1):
-        raise ValueError(f"T is {T!r}; it must be a whole number of at least 1")
+    cube.check_integer(T, "T", 1)
     if code not in ("one-hot", "binary"):
-        raise ValueError(f"code is {code!r}; it must be 'one-hot' or 'binary'")
+        raise ValueError(f"code: expected one-hot or binary, got {code!r}")
