@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from flatcube.gradients import gradient_norms
-from flatcube.landscape import BUDGET, Landscape, Sampled, known, random_directions, sampled
+from flatcube.landscape import BUDGET, Landscape, Sampled, known, random_vectors, sampled
 from flatcube.sampling import Estimate, check_count
 
 __all__ = ["hessian", "hessian_trace", "perturbed_trace", "top_eigenvalue"]
@@ -108,7 +108,7 @@ def top_eigenvalue(
     """
     land = Landscape(model, x, y, exclude=exclude, budget=budget)
     steps = min(check_count(steps, "steps"), land.size)
-    basis = next(random_directions(1, land.theta, kind="sphere", seed=seed))  # (k, D), orthonormal rows
+    basis = next(random_vectors(1, land.theta, kind="sphere", seed=seed))  # (k, D), orthonormal rows
     images = land.products(basis)
     while True:
         small = basis @ images.T
@@ -130,8 +130,8 @@ def curvatures(land: Landscape, count: int, seed: int, *, kind: str, scales: Ten
     """vᵀ∇²L(θ + s_k Δ_k)v for ``count`` shifts of scales s (count,) and a random sign vector each: (count,)."""
     check_count(count, "directions", 2)
     chunk, _ = land.chunks(count, "products")
-    shifts = random_directions(count, land.theta, kind=kind, seed=seed, chunk=chunk)
-    signs = random_directions(count, land.theta, kind="signs", seed=seed + 1, chunk=chunk)
+    shifts = random_vectors(count, land.theta, kind=kind, seed=seed, chunk=chunk)
+    signs = random_vectors(count, land.theta, kind="signs", seed=seed + 1, chunk=chunk)
     parts = zip(shifts, signs, scales.to(land.theta).split(chunk), strict=True)
     return torch.cat([(v * land.products(v, shift * scale[:, None])).sum(1) for shift, v, scale in parts])
 
@@ -160,7 +160,7 @@ def _hutchinson(land: Landscape, probes: int, seed: int, confidence: float) -> S
 def _hutch_plus_plus(land: Landscape, probes: int, seed: int, confidence: float) -> Sampled:
     """Tr(QᵀHQ) + the mean of gᵀ(I − QQᵀ)H(I − QQᵀ)g, with a third of the products for each of HS, HQ and Hg."""
     third = check_count(probes, "probes", 6) // 3
-    sketch, signs = next(random_directions(2 * third, land.theta, kind="signs", seed=seed)).split(third)
+    sketch, signs = next(random_vectors(2 * third, land.theta, kind="signs", seed=seed)).split(third)
     q, _ = torch.linalg.qr(land.products(sketch).T)  # (D, third)
     found = float((q.T * land.products(q.T)).sum())
     rest = signs - (signs @ q) @ q.T

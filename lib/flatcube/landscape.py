@@ -22,10 +22,11 @@ from torch.utils._pytree import tree_leaves
 from flatcube import blocks
 from flatcube.sampling import Estimate, check_count, check_probability
 
-__all__ = ["BUDGET", "Landscape", "Sampled", "sampled", "known", "chosen", "random_directions"]
+__all__ = ["BUDGET", "Landscape", "Sampled", "sampled", "known", "chosen", "random_vectors"]
 
-BUDGET = 1 << 25  # bytes; larger chunks leave the processor's cache
-_ROWS = 64  # inputs in a chunk, if memory allows
+BUDGET = 1 << 27  # bytes
+_CACHE = 1 << 25  # bytes; forward passes on more at once leave the processor's cache
+_ROWS = 128  # inputs in a chunk, if memory allows
 _PASSES = {"outputs": 1, "gradients": 3, "products": 8}  # values held, in units of one forward pass
 
 
@@ -96,9 +97,10 @@ class Landscape:
     def chunks(self, count: int, task: str) -> tuple[int, int]:
         """How many copies, and how many inputs, are worked on at once: together at most ``budget`` bytes."""
         each, per = self.weight_bytes * _PASSES[task], self.input_bytes * _PASSES[task]
-        rows = max(min(len(self.x), _ROWS, (self.budget - each) // per), 1)
-        copies = max(min(count, self.budget // (each + rows * per)), 1)
-        return copies, max(min(len(self.x), (self.budget // copies - each) // per), rows)
+        budget = min(self.budget, _CACHE) if task == "outputs" else self.budget
+        rows = max(min(len(self.x), _ROWS, (budget - each) // per), 1)
+        copies = max(min(count, budget // (each + rows * per)), 1)
+        return copies, max(min(len(self.x), (budget // copies - each) // per), rows)
 
     def _gradients(self, shifts: Tensor) -> Tensor:
         total = torch.zeros_like(shifts)
@@ -135,14 +137,20 @@ class Landscape:
 
 
 class _Bytes(TorchDispatchMode):
-    """Adds up the sizes of all tensors that are computed."""
+    """Adds up the sizes of all tensors that are computed; views of what is there cost nothing."""
 
     total = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        self.total += sum(leaf.nbytes for leaf in tree_leaves(result) if isinstance(leaf, Tensor))
+        given = {_storage(leaf) for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)}
+        made = (leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor) and _storage(leaf) not in given)
+        self.total += sum(leaf.nbytes for leaf in made)
         return result
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 def chosen(model: nn.Module, exclude: Sequence[str] = ("positions",)) -> dict[str, Tensor]:
@@ -159,7 +167,7 @@ def chosen(model: nn.Module, exclude: Sequence[str] = ("positions",)) -> dict[st
     return kept
 
 
-def random_directions(
+def random_vectors(
     count: int, like: Tensor, *, kind: str = "gaussian", seed: int, chunk: int | None = None
 ) -> Iterator[Tensor]:
     """Random directions (K, D) in chunks, ``count`` in all, D and dtype those of ``like``.

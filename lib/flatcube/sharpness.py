@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from flatcube.gradients import gradient_norms
 from flatcube.hessian import curvatures, hessian, hessian_trace, perturbed_trace, top_eigenvalue
-from flatcube.landscape import BUDGET, Landscape, Sampled, chosen, random_directions, sampled
+from flatcube.landscape import BUDGET, Landscape, Sampled, chosen, random_vectors, sampled
 from flatcube.sampling import Estimate, check_count
 
 __all__ = [
@@ -128,7 +128,7 @@ def _mean_change(
     if not rho >= 0:
         raise ValueError(f"rho: expected a number that is at least 0, got {rho}")
     chunk, _ = land.chunks(count, "outputs")
-    shifts = random_directions(count, land.theta, kind=kind, seed=seed, chunk=chunk)
+    shifts = random_vectors(count, land.theta, kind=kind, seed=seed, chunk=chunk)
     draws = torch.cat([change(land.outputs(rho * some), land.y).double().mean(1) for some in shifts])
     found = sampled(draws, confidence=confidence, queries=count * len(land.x), method=f"{name}, {kind}")
     norm = float(torch.linalg.vector_norm(land.theta.double()))
@@ -188,7 +188,7 @@ def worst_direction(
     if not rho > 0:
         raise ValueError(f"rho: expected a number above 0, got {rho}")
     land = Landscape(model, x, y, exclude=exclude, budget=budget)
-    shifts = rho * next(random_directions(check_count(starts, "starts"), land.theta, kind="sphere", seed=seed))
+    shifts = rho * next(random_vectors(check_count(starts, "starts"), land.theta, kind="sphere", seed=seed))
     losses, gradients = land.losses(shifts), land.gradients(shifts)
     reach = torch.full_like(losses, 8.0)
     for _ in range(check_count(steps, "steps")):
