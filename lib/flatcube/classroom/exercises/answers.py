@@ -106,7 +106,7 @@ def _problem(got: Any, wanted: Any) -> str:
         kind = "a dictionary from subsets to numbers" if isinstance(wanted, dict) else "one number or an array"
         return f"you give a value of type {type(got).__name__} where {kind} should come"
     if mine is None:
-        parts = "subsets such as (1, 3) and numbers" if isinstance(wanted, dict) else "numbers"
+        parts = "subsets, such as (2,) or (1, 3), and numbers" if isinstance(wanted, dict) else "numbers"
         return f"what you give is not made of {parts}"
     if isinstance(wanted, dict):
         count = len(_unequal(mine, right))

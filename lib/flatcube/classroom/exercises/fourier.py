@@ -25,13 +25,17 @@ def _tables(rng: np.random.Generator, *sizes: int) -> list[np.ndarray]:
     why="Choosing is multiplying: one bit that selects between two others needs degree 2. Attention selects, too.",
 )
 def selector() -> dict[Subset, float]:
-    """{subset: coefficient}, such as {(): 0.25, (1, 3): -1}"""
+    """{subset: coefficient}, such as {(): 0.25, (1,): 2, (1, 3): -1}"""
     return {(2,): 1 / 2, (3,): 1 / 2, (1, 2): -1 / 2, (1, 3): 1 / 2}
 
 
 selector.mistake(
     "Your polynomial gives x₂ where x₁ is false and x₃ where it is true: you read +1 as true.",
     lambda: {(2,): 1 / 2, (3,): 1 / 2, (1, 2): 1 / 2, (1, 3): -1 / 2},
+)
+selector.mistake(
+    "Twice too large: your polynomial takes the values −2 and 2. (1 − x₁)/2 brings its half into every term.",
+    lambda: {(2,): 1, (3,): 1, (1, 2): -1, (1, 3): 1},
 )
 selector.mistake(
     "Your numbers are sums over all points. A coefficient is a mean: divide by the number of points.",
