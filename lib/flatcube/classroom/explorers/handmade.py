@@ -95,12 +95,15 @@ class HandmadeExplorer(Explorer):
     def picture(cls, state: Mapping[str, Any]) -> str:
         """The wave with the prefix sums on it."""
         design = _design(state)
-        a = np.linspace(-0.05, 1.05, 441)
-        line = " ".join(f"{20 + 360 * x:.1f},{150 - 100 * y:.1f}" for x, y in zip(a, handmade.wave(a, design.degree)))
         sums = handmade.prefix_sums(design, np.array([list(map(int, state["bits"]))]))[0]
+
+        def places(a: np.ndarray) -> list[tuple[float, float]]:
+            return list(zip(20 + 360 * a, 150 - 100 * handmade.wave(a, design.degree), strict=True))
+
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places(np.linspace(-0.05, 1.05, 441)))
         dots = "".join(
-            f'<circle cx="{20 + 360 * x:.1f}" cy="{150 - 100 * y:.1f}" r="7" fill="var(--fc-cat-{i + 1}, {SERIES[i]})"/>'
-            for i, (x, y) in enumerate(zip(sums, handmade.wave(sums, design.degree)))
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="var(--fc-cat-{i}, {SERIES[i - 1]})"/>'
+            for i, (x, y) in enumerate(places(sums), 1)
         )
         return (
             f'<svg viewBox="0 0 400 180" width="400" role="img" aria-label="{cls.label}">'

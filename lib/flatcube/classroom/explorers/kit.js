@@ -214,7 +214,7 @@ export function bars({ label, onPick, onPoint }) {
           if (!values) continue;
           if (!part.children[3]) part.append(svg("text", { class: "fx-amount" }));
           part.children[3].textContent = format(cell.value, 2);
-          attributes(part.children[3], { x: `${x + slot / 2}%`, y: cell.value < 0 ? y(cell.value) + 12 : Math.max(10, y(cell.value) - 4) });
+          attributes(part.children[3], { x: `${x + slot / 2}%`, y: cell.value < -1e-9 ? y(cell.value) + 12 : Math.max(10, y(cell.value) - 4) });
         }
         x += slot * gap;
       }

@@ -13,7 +13,7 @@ const FEWEST = 2, MOST = 12, CHANNELS = 9;
 const EPSILONS = [0, ...Array.from({ length: 10 }, (_, k) => Number(`1e${k - 10}`))]; // 0, 1e-10, …, 0.1
 const NETWORKS = /** @type {[string, string][]} */ ([["norm", "layer norm"], ["scratchpad", "scratchpad"]]);
 const STAGES = ["Input", "Count", "Compare", "Odd or even", "Average", "Amplify"];
-const HELD = ["its bit", "the count k/N", "the count minus its place, (k − i)/N", "its hit", "the answer", "the output"]; // by each position, after each stage
+const HELD = ["its bit", "the count k/N", "the count minus its place, (k − i)/N", "± 1/N if i = k, else 0", "the answer", "the output"]; // by each position, after each stage
 /** @type {(state: State) => number} */
 const last = ({ network, bits }) => (network === "norm" ? STAGES.length - 1 : bits.length);
 /** @type {(value: number) => number} */

@@ -16,8 +16,7 @@ from typing import Any
 import torch
 
 from flatcube import parity
-from flatcube.classroom.explorers import Explorer
-from flatcube.classroom.palette import MINUS, PLUS
+from flatcube.classroom.explorers import Explorer, tables
 
 __all__ = ["ParityExplorer"]
 
@@ -63,9 +62,8 @@ class ParityExplorer(Explorer):
         width = 400 / len(state["bits"])
         bars = "".join(
             f'<rect x="{(at + 0.1) * width:.4g}" width="{0.8 * width:.4g}" y="{50 if bit == "1" else 20}" height="30" '
-            f'fill="var(--fc-{sign}, {colour})"/>'
+            f'fill="{tables.colour(1 - 2 * int(bit))}"/>'
             for at, bit in enumerate(state["bits"])
-            for sign, colour in [("minus", MINUS) if bit == "1" else ("plus", PLUS)]
         )
         return f'<svg viewBox="0 0 400 100" width="400" role="img" aria-label="{cls.label}">{bars}</svg>'
 
