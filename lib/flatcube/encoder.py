@@ -1,270 +1,23 @@
-"""The trainable transformer of the experiments, alone or K of them at once.
+"""Trainable encoders, alone or K of them at once, with the parameters of ``flatcube.forward``.
 
-The encoder of HR (Sec. 2 and 7.1): every bit is a token with a learned vector, every position has one too; L layers of
-attention and MLP with skip connections; one number is read at the last position. With X of shape (N, D), a layer is
-
-    norm="post":  U = norm(X + attention(X)),  Z = norm(U + mlp(U))      PyTorch's default, used in HR's experiments
-    norm="mlp":   U = X + attention(X),        Z = norm(U + mlp(U))      the one that HR analyses, Eq. (1)-(5)
-    norm="pre":   U = X + attention(norm(X)),  Z = U + mlp(norm(U))      and a last norm before the read-out
-    norm="none":  U = X + attention(X),        Z = U + mlp(U)
-
-    attention(X) = [A₁ X V₁, …, A_H X V_H] O,   A_h = softmax(X Q_h (X K_h)ᵀ/√(D/H)),   mlp(U) = relu(U W₁) W₂,
-
-all with biases unless ``bias=False``. Everything is computed by one function of (config, parameters, bits) in which
-each parameter has a leading axis of K models. Two identities save most of the work and change no value:
-
-- the first layer sees at most 2n different vectors (symbol, position), so its queries, keys and values are computed
-  for those and then looked up;
-- the last layer is needed at one position only: with one query q, the logits are X (K_h q) and the mean of the values
-  is (mean of X) V_h, so no key and no value is ever computed.
+Names: ``tokens`` (2 or 3, E) and ``positions`` (N, E); in layer k, ``layers.k.query``, ``.key``, ``.value``,
+``.output``, ``.mlp.0`` and ``.mlp.1`` have a ``.weight`` (inputs, outputs) and a ``.bias``; its norms
+``.norm_attention`` and ``.norm``, and for norm="pre" a last ``norm``, have a ``.gain`` and a ``.bias``; ``readout``
+ends. In an ensemble each has a leading axis of K members.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Literal, get_args, get_type_hints
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from flatcube import blocks
+from flatcube.forward import Config, Parameters, activations, attention_weights, evaluate
 
 __all__ = ["Config", "Encoder", "Ensemble", "evaluate", "shapes", "initial"]
 
-Parameters = Mapping[str, Tensor]  # (K, …) by name
-
-
-@dataclass(frozen=True)
-class Config:
-    """What an encoder is made of. The defaults are HR's (App. E and the public code), at a quarter of the width.
-
-    ``hidden`` is the width of the MLP, by default that of the model. ``embedding`` says how the vectors of symbol and
-    position join: "concatenated" (half of the width each) or "added". ``cls`` appends a third symbol, read in place of
-    the last bit. ``rms`` makes every norm x/√(mean of squares + ε). ``attention`` other than softmax divides
-    relu(logits), or the logits themselves, by the number of keys that the query sees. ``std`` draws all weights from
-    N(0, std²) and sets biases to 0, in place of PyTorch's initial values.
-    """
-
-    n: int
-    width: int = 32
-    layers: int = 2
-    heads: int = 2
-    hidden: int | None = None
-    embedding: Literal["concatenated", "added"] = "concatenated"
-    norm: Literal["post", "pre", "mlp", "none"] = "post"
-    attention: Literal["softmax", "relu", "linear"] = "softmax"
-    rms: bool = False
-    causal: bool = False
-    cls: bool = False
-    bias: bool = True
-    eps: float = 1e-5
-    std: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("n", "width", "layers", "heads"):
-            _whole(name, getattr(self, name))
-        if self.hidden is not None:
-            _whole("hidden", self.hidden)
-        if self.width % self.heads:
-            raise ValueError(f"heads is {self.heads}; it must divide the width, {self.width}")
-        if self.embedding == "concatenated" and self.width % 2:
-            raise ValueError(f"width is {self.width}; it must be even when the embeddings are concatenated")
-        for name, kind in get_type_hints(Config).items():
-            allowed = get_args(kind) if getattr(kind, "__origin__", None) is Literal else None
-            if allowed and getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
-        if not self.eps >= 0:
-            raise ValueError(f"eps is {self.eps}; it must be at least 0")
-        if self.std is not None and not 0 < self.std < math.inf:
-            raise ValueError(f"std is {self.std}; it must be positive")
-
-    @property
-    def positions(self) -> int:
-        """N, the number of positions: n, and one more for the appended symbol."""
-        return self.n + self.cls
-
-
-# --- the definition ---------------------------------------------------------------------------------------------------
-
-
-def evaluate(config: Config, parameters: Parameters, bits: Tensor, seen: dict[str, Tensor] | None = None) -> Tensor:
-    """The outputs (K, batch) of K encoders with the given parameters (K, …) on bits (batch, n) or (K, batch, n).
-
-    With a dictionary ``seen``, everything on the way is put into it and the last layer is computed at every position.
-    """
-    table, rows = _distinct(config, parameters), _rows(config, bits)
-    x = _looked_up(table, rows)  # (K, batch, N, D)
-    _note(seen, embedding=x)
-    for index in range(config.layers):
-        layer = _under(parameters, f"layers.{index}.")
-        inside: dict[str, Tensor] | None = None if seen is None else {}
-        if index == config.layers - 1 and seen is None:
-            x = _layer_at_last(config, layer, x)  # (K, batch, 1, D)
-        elif index == 0:
-            x = _layer(config, layer, x, inside, distinct=table, lookup=partial(_looked_up, rows=rows))
-        else:
-            x = _layer(config, layer, x, inside)  # (K, batch, N, D)
-        _note(seen, **{f"layers.{index}.{name}": value for name, value in (inside or {}).items()})
-    x = x[:, :, -1:]  # (K, batch, 1, D)
-    if config.norm == "pre":
-        _note(seen, factor=_factor(config, x))
-        x = _norm(config, x, _under(parameters, "norm."))
-    output = _affine(x, _under(parameters, "readout."))[..., 0, 0]  # (K, batch)
-    _note(seen, output=output)
-    return output
-
-
-def _distinct(config: Config, p: Parameters) -> Tensor:
-    """All vectors that an input can put into the first layer, (K, R, D): R = 2n, and one more for the third symbol."""
-    n, cls = config.n, [0] * config.cls
-    symbols = p["tokens"][:, [0] * n + [1] * n + [2 for _ in cls]]  # (K, R, E)
-    places = p["positions"][:, [*range(n), *range(n), *(n for _ in cls)]]  # (K, R, E)
-    return symbols + places if config.embedding == "added" else torch.cat([symbols, places], -1)
-
-
-def _rows(config: Config, bits: Tensor) -> Tensor:
-    """Which of the R distinct vectors stands at each position: (batch, N) or (K, batch, N)."""
-    bits = _checked(config, bits)
-    rows = bits * config.n + torch.arange(config.n)
-    return nn.functional.pad(rows, (0, 1), value=2 * config.n) if config.cls else rows
-
-
-def _looked_up(table: Tensor, rows: Tensor) -> Tensor:
-    """Rows (batch, N) or (K, batch, N) of a table (K, R, E): (K, batch, N, E)."""
-    count, size, _ = table.shape
-    shifted = rows + size * torch.arange(count)[:, None, None]  # (K, batch, N) into the K tables one below the other
-    return nn.functional.embedding(shifted, table.flatten(0, 1))
-
-
-def _layer(
-    config: Config,
-    p: Parameters,
-    x: Tensor,
-    seen: dict[str, Tensor] | None,
-    *,
-    distinct: Tensor | None = None,
-    lookup: Callable[[Tensor], Tensor] = lambda table: table,
-) -> Tensor:
-    """One layer, (K, batch, N, D) to the same; its keys, values and queries may be looked up among few vectors."""
-    source = x if distinct is None else distinct  # (K, batch, N, D) or (K, R, D)
-    if config.norm == "pre":
-        _note(seen, factor_attention=_factor(config, x))
-        source = _norm(config, source, _under(p, "norm_attention."))
-    weight = torch.cat([p[f"{name}.weight"] for name in ("query", "key", "value")], -1)  # (K, D, 3D)
-    bias = torch.cat([p[f"{name}.bias"] for name in ("query", "key", "value")], -1) if config.bias else None
-    projected = lookup(_affine(source, {"weight": weight, "bias": bias}))  # (K, batch, N, 3D)
-    q, k, v = projected.unflatten(-1, (3, config.heads, -1)).permute(3, 0, 1, 4, 2, 5)  # 3 of (K, batch, H, N, D/H)
-    a = _weights(config, q @ k.mT / math.sqrt(q.shape[-1]), causal=config.causal)  # (K, batch, H, N, N)
-    _note(seen, **{f"attention.{h}": a[:, :, h] for h in range(config.heads)})
-    mixed = (a @ v).transpose(2, 3).flatten(3)  # (K, batch, N, D)
-    return _after(config, p, x, _affine(mixed, _under(p, "output.")), seen)
-
-
-def _layer_at_last(config: Config, p: Parameters, x: Tensor) -> Tensor:
-    """The same layer at the last position only: (K, batch, N, D) to (K, batch, 1, D)."""
-    source = _norm(config, x, _under(p, "norm_attention.")) if config.norm == "pre" else x
-    split = partial(torch.unflatten, dim=-1, sizes=(config.heads, -1))
-    q = split(_affine(source[:, :, -1], _under(p, "query.")))  # (K, batch, H, D/H)
-    q = q / math.sqrt(q.shape[-1])
-    key, value = split(p["key.weight"]), split(p["value.weight"])  # (K, D, H, D/H)
-    folded = torch.einsum("kbhe,kdhe->kbhd", q, key)  # (K, batch, H, D)
-    logits = folded @ source.mT  # (K, batch, H, N)
-    if config.bias:
-        logits = logits + torch.einsum("kbhe,khe->kbh", q, split(p["key.bias"]))[..., None]
-    a = _weights(config, logits)  # (K, batch, H, N)
-    mixed = torch.einsum("kbhd,kdhe->kbhe", a @ source, value)  # (K, batch, H, D/H)
-    if config.bias:
-        mixed = mixed + a.sum(-1, keepdim=True) * split(p["value.bias"])[:, None]
-    mixed = _affine(mixed.flatten(2), _under(p, "output."))[:, :, None]  # (K, batch, 1, D)
-    return _after(config, p, x[:, :, -1:], mixed, None)
-
-
-def _after(config: Config, p: Parameters, x: Tensor, mixed: Tensor, seen: dict[str, Tensor] | None) -> Tensor:
-    """The layer from the skip connection around the attention on: x and mixed (K, batch, r, D) to the same."""
-    u = x + mixed
-    _note(seen, mixed=u)
-    if config.norm == "post":
-        _note(seen, factor_attention=_factor(config, u))
-        u = _norm(config, u, _under(p, "norm_attention."))
-    inner = u
-    if config.norm == "pre":
-        _note(seen, factor=_factor(config, u))
-        inner = _norm(config, u, _under(p, "norm."))
-    hidden = _affine(inner, _under(p, "mlp.0."))  # (K, batch, r, hidden)
-    z = u + _affine(hidden.relu(), _under(p, "mlp.1."))
-    _note(seen, **{"mlp.0": hidden, "sum": z})
-    if config.norm in ("post", "mlp"):
-        _note(seen, factor=_factor(config, z))
-        z = _norm(config, z, _under(p, "norm."))
-    _note(seen, output=z)
-    return z
-
-
-def _weights(config: Config, logits: Tensor, *, causal: bool = False) -> Tensor:
-    """The weights of the keys in the last axis of (…, N); with ``causal``, row i of (…, N, N) sees the keys up to i."""
-    count = logits.shape[-1]
-    hidden = torch.ones(count, count, dtype=torch.bool).triu(1) if causal else None
-    if config.attention == "softmax":
-        return (logits.masked_fill(hidden, -torch.inf) if causal else logits).softmax(-1)
-    weights = logits.relu() if config.attention == "relu" else logits
-    if not causal:
-        return weights / count
-    return weights.masked_fill(hidden, 0) / torch.arange(1, count + 1, dtype=logits.dtype)[:, None]
-
-
-def _norm(config: Config, x: Tensor, p: Parameters) -> Tensor:
-    """gain · (x − mean)/√(variance + ε) + bias over the channels of x (K, …, D) (HR Eq. 3)."""
-    if config.rms or config.eps == 0:
-        y = _centred(config, x) * _factor(config, x)
-    else:
-        y = nn.functional.layer_norm(x, x.shape[-1:], eps=config.eps)
-    gain = _spread(p["gain"], x)
-    return torch.addcmul(_spread(p["bias"], x), y, gain) if config.bias else y * gain
-
-
-def _factor(config: Config, x: Tensor) -> Tensor:
-    """N(x) = 1/√(variance + ε), (…, 1) (HR Eq. 5); 0 where variance and ε are 0, as in ``blocks.Norm``."""
-    spread = _centred(config, x).square().mean(-1, keepdim=True) + config.eps
-    return torch.where(spread > 0, spread, torch.inf).rsqrt()
-
-
-def _centred(config: Config, x: Tensor) -> Tensor:
-    return x if config.rms else x - x.mean(-1, keepdim=True)
-
-
-def _affine(x: Tensor, p: Mapping[str, Tensor | None]) -> Tensor:
-    """x (K, …, D) times weight (K, D, E), plus bias (K, E) where there is one."""
-    flat, weight, bias = x.flatten(1, -2), p["weight"], p.get("bias")
-    y = flat @ weight if bias is None else torch.baddbmm(bias[:, None], flat, weight)  # (K, …, E)
-    return y.unflatten(1, x.shape[1:-1])
-
-
-def _spread(p: Tensor, x: Tensor) -> Tensor:
-    """A parameter (K, D) shaped to meet x (K, …, D)."""
-    return p.reshape(p.shape[0], *[1] * (x.ndim - 2), p.shape[1])
-
-
-def _under(p: Parameters, prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in p.items() if name.startswith(prefix)}
-
-
-def _note(seen: dict[str, Tensor] | None, **values: Tensor) -> None:
-    if seen is not None:
-        seen.update(values)
-
-
-def _checked(config: Config, bits: Tensor) -> Tensor:
-    bits = torch.as_tensor(bits)
-    if bits.ndim < 2 or bits.shape[-1] != config.n:
-        raise ValueError(f"bits has shape {tuple(bits.shape)}; it must be (batch, {config.n}) for this encoder")
-    if bits.numel() and not bool(((bits == 0) | (bits == 1)).all()):
-        bad = bits[(bits != 0) & (bits != 1)][0].item()
-        raise ValueError(f"bits holds {bad:g}; it must hold 0 and 1 (signs are turned into bits by cube.to_bits)")
-    return bits.long()
-
-
-# --- parameters -------------------------------------------------------------------------------------------------------
+_weights = attention_weights
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
@@ -368,8 +121,7 @@ class Encoder(_Parametrised):
 
     def activations(self, bits: Tensor) -> dict[str, Tensor]:
         """Everything the encoder computes from bits (batch, n), by name; see ``Ensemble.activations`` for the names."""
-        seen: dict[str, Tensor] = {}
-        evaluate(self.config, {name: p[None] for name, p in self.named_parameters()}, bits, seen)
+        seen = activations(self.config, {name: p[None] for name, p in self.named_parameters()}, bits)
         return {name: value[0] for name, value in seen.items()}
 
     def query_key(self, layer: int) -> Tensor:
@@ -404,7 +156,7 @@ class Encoder(_Parametrised):
 
     @torch.no_grad()
     def _as_layer(self, index: int) -> blocks.Layer:
-        config, p = self.config, _under(dict(self.named_parameters()), f"layers.{index}.")
+        config, p = self.config, dict(self.get_submodule(f"layers.{index}").named_parameters())
         size = config.positions
         mask = torch.full((size, size), -math.inf, dtype=self.tokens.dtype).triu(1) if config.causal else None
         heads = [
@@ -460,9 +212,7 @@ class Ensemble(_Parametrised):
         normalisation factors (N, 1) of HR Eq. 5: ``.factor_attention`` of the attention's norm, ``.factor`` of the
         MLP's; for norm="pre" also ``factor`` (1, 1) of the last norm; ``output`` ().
         """
-        seen: dict[str, Tensor] = {}
-        evaluate(self.config, dict(self.named_parameters()), bits, seen)
-        return seen
+        return activations(self.config, dict(self.named_parameters()), bits)
 
     def member(self, k: int) -> Encoder:
         """A copy of member k, alone."""
@@ -486,8 +236,3 @@ def _matching(config: Config, parameters: Parameters, *, leading: int = 0) -> Pa
             wanted = f"{'(K, …)' if leading else ''}{shape}"
             raise ValueError(f"parameters: {name} has shape {found}; it must have {wanted}")
     return {name: parameters[name] for name in expected}
-
-
-def _whole(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")

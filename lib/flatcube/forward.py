@@ -1,0 +1,314 @@
+"""A small transformer as one function of its parameters, for K sets of parameters at once.
+
+The encoder of HR (Sec. 2 and 7.1): every bit is a token with a learned vector, every position has one too; L layers of
+attention and MLP with skip connections; one number is read at the last position. With X of shape (N, D), a layer is
+
+    norm="post":  U = norm(X + attention(X)),  Z = norm(U + mlp(U))      PyTorch's default, used in HR's experiments
+    norm="mlp":   U = X + attention(X),        Z = norm(U + mlp(U))      the one that HR analyses, Eq. (1)-(5)
+    norm="pre":   U = X + attention(norm(X)),  Z = U + mlp(norm(U))      and a last norm before the read-out
+    norm="none":  U = X + attention(X),        Z = U + mlp(U)
+
+    attention(X) = [A₁ X V₁, …, A_H X V_H] O,   A_h = softmax(X Q_h (X K_h)ᵀ/√(D/H)),   mlp(U) = relu(U W₁) W₂,
+
+all with biases unless ``bias=False``. Each parameter has a leading axis of K models. Two identities save most of the
+work and change no value:
+
+- the first layer sees at most 2n different vectors (symbol, position), so its queries, keys, values and their logits
+  are computed for those only;
+- the last layer is needed at one position only: with one query q, the logits are X (K_h q) and the mean of the values
+  is (mean of X) V_h, so no key and no value is ever computed.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, get_args, get_type_hints
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Parameters", "Config", "evaluate", "activations", "attention_weights"]
+
+Parameters = Mapping[str, Tensor]  # (K, …) by name
+
+
+@dataclass(frozen=True)
+class Config:
+    """What an encoder is made of. The defaults are HR's (App. E and the public code), at a quarter of the width.
+
+    ``hidden`` is the width of the MLP, by default that of the model. ``embedding`` says how the vectors of symbol and
+    position join: "concatenated" (half of the width each) or "added". ``cls`` appends a third symbol, read in place of
+    the last bit. ``rms`` makes every norm x/√(mean of squares + ε). ``attention`` other than softmax divides
+    relu(logits), or the logits themselves, by the number of keys that the query sees. ``std`` draws all weights from
+    N(0, std²) and sets biases to 0, in place of PyTorch's initial values.
+    """
+
+    n: int
+    width: int = 32
+    layers: int = 2
+    heads: int = 2
+    hidden: int | None = None
+    embedding: Literal["concatenated", "added"] = "concatenated"
+    norm: Literal["post", "pre", "mlp", "none"] = "post"
+    attention: Literal["softmax", "relu", "linear"] = "softmax"
+    rms: bool = False
+    causal: bool = False
+    cls: bool = False
+    bias: bool = True
+    eps: float = 1e-5
+    std: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("n", "width", "layers", "heads"):
+            _whole(name, getattr(self, name))
+        if self.hidden is not None:
+            _whole("hidden", self.hidden)
+        if self.width % self.heads:
+            raise ValueError(f"heads is {self.heads}; it must divide the width, {self.width}")
+        if self.embedding == "concatenated" and self.width % 2:
+            raise ValueError(f"width is {self.width}; it must be even when the embeddings are concatenated")
+        for name, kind in get_type_hints(Config).items():
+            allowed = get_args(kind) if getattr(kind, "__origin__", None) is Literal else None
+            if allowed and getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
+        if not self.eps >= 0:
+            raise ValueError(f"eps is {self.eps}; it must be at least 0")
+        if self.std is not None and not 0 < self.std < math.inf:
+            raise ValueError(f"std is {self.std}; it must be positive")
+
+    @property
+    def positions(self) -> int:
+        """N, the number of positions: n, and one more for the appended symbol."""
+        return self.n + self.cls
+
+
+def evaluate(config: Config, parameters: Parameters, bits: Tensor, seen: dict[str, Tensor] | None = None) -> Tensor:
+    """The outputs (K, batch) of K encoders with the given parameters (K, …) on bits (batch, n) or (K, batch, n).
+
+    With a dictionary ``seen``, everything on the way is put into it, and every layer is computed at every position.
+    """
+    bits, table = _checked(config, bits), _distinct(config, parameters)  # (batch, n), (K, R, D)
+    rows, asked = _asked(config, bits, last=config.layers == 1 and seen is None)
+    x = _chosen(table[:, None, rows], asked)  # (K, batch, N, D); with a single layer (K, batch, 1, D) will do
+    _note(seen, "", embedding=x)
+    for index in range(config.layers):
+        layer, inside = _under(parameters, f"layers.{index}."), None if seen is None else {}
+        last = index == config.layers - 1 and seen is None
+        if index == 0 and seen is None:
+            mixed = _attention_among(config, layer, table, bits, rows, asked)
+        else:
+            mixed = _attention_at_last(config, layer, x) if last else _attention(config, layer, x, inside)
+        x = _after(config, layer, x[:, :, -1:] if last else x, mixed, inside)  # (K, batch, N, D) or (K, batch, 1, D)
+        _note(seen, f"layers.{index}.", **(inside or {}))
+    x = x[:, :, -1:]  # (K, batch, 1, D)
+    x = _norm(config, x, _under(parameters, "norm.")) if config.norm == "pre" else x
+    output = _affine(x, _under(parameters, "readout."))[..., 0, 0]  # (K, batch)
+    _note(seen, "", output=output)
+    return output
+
+
+def activations(config: Config, parameters: Parameters, bits: Tensor) -> dict[str, Tensor]:
+    """All values on the way, by name, and the factors of the norms from the values that enter them."""
+    seen: dict[str, Tensor] = {}
+    evaluate(config, parameters, bits, seen)
+    before = "embedding"
+    for layer in (f"layers.{index}." for index in range(config.layers)):
+        normed = {
+            "post": {"factor_attention": layer + "mixed", "factor": layer + "sum"},
+            "pre": {"factor_attention": before, "factor": layer + "mixed"},
+            "mlp": {"factor": layer + "sum"},
+            "none": {},
+        }[config.norm]
+        seen |= {layer + name: _factor(config, seen[source]) for name, source in normed.items()}
+        before = layer + "output"
+    if config.norm == "pre":
+        seen["factor"] = _factor(config, seen[before][:, :, -1:])
+    return seen
+
+
+def _distinct(config: Config, p: Parameters) -> Tensor:
+    """All vectors that can enter the first layer, (K, R, D): n with bit 0, n with bit 1, one of the third symbol."""
+    n, third = config.n, range(config.n, config.positions)
+    symbols = p["tokens"][:, [0] * n + [1] * n + [2] * len(third)]  # (K, R, E)
+    places = p["positions"][:, [*range(n), *range(n), *third]]  # (K, R, E)
+    return symbols + places if config.embedding == "added" else torch.cat([symbols, places], -1)
+
+
+def _asked(config: Config, bits: Tensor, *, last: bool) -> tuple[list[int], Tensor]:
+    """The rows of such a table that can stand at all positions, or at the last one, and the bits that choose them."""
+    n = config.n
+    if not last:
+        return [*range(n + config.positions)], bits
+    return ([2 * n], bits[..., :0]) if config.cls else ([n - 1, 2 * n - 1], bits[..., -1:])
+
+
+def _chosen(vectors: Tensor, bits: Tensor) -> Tensor:
+    """The rows that m bits choose, i or m + i, among (…, 2m, E): (…, m, E); a row 2m, if any, follows them."""
+    m = bits.shape[-1]
+    # lerp is exact at 0 and 1, and its gradient is faster than that of indexing.
+    taken = torch.lerp(vectors[..., :m, :], vectors[..., m : 2 * m, :], bits[..., None].to(vectors.dtype))
+    if vectors.shape[-2] == 2 * m:
+        return taken
+    return torch.cat([taken, vectors[..., 2 * m :, :].expand(*taken.shape[:-2], -1, -1)], -2)
+
+
+def _attention(config: Config, p: Parameters, x: Tensor, seen: dict[str, Tensor] | None = None) -> Tensor:
+    """x (K, batch, N, D) to [A₁ X V₁, …, A_H X V_H] O at every position, the same shape."""
+    source = _before(config, p, x)
+    q, k, v = (_heads(config, p, name, source).transpose(2, 3) for name in ("query", "key", "value"))
+    logits = q @ k.mT / math.sqrt(q.shape[-1])  # (K, batch, H, N, D/H) times (K, batch, H, D/H, N)
+    a = attention_weights(config, logits, causal=config.causal)  # (K, batch, H, N, N)
+    _note(seen, "attention.", **{str(h): a[:, :, h] for h in range(config.heads)})
+    return _affine((a @ v).transpose(2, 3).flatten(3), _under(p, "output."))  # (K, batch, N, D)
+
+
+def _attention_at_last(config: Config, p: Parameters, x: Tensor) -> Tensor:
+    """The same at the last position only: (K, batch, N, D) to (K, batch, 1, D)."""
+    source, split = _before(config, p, x), partial(torch.unflatten, dim=-1, sizes=(config.heads, -1))
+    q = _heads(config, p, "query", source[:, :, -1])  # (K, batch, H, D/H)
+    q = q / math.sqrt(q.shape[-1])
+    folded = torch.einsum("kbhe,kdhe->kbhd", q, split(p["key.weight"]))  # (K, batch, H, D)
+    logits = folded @ source.mT  # (K, batch, H, N)
+    if config.bias:
+        logits = logits + torch.einsum("kbhe,khe->kbh", q, split(p["key.bias"]))[..., None]
+    a = attention_weights(config, logits)  # (K, batch, H, N)
+    mixed = torch.einsum("kbhd,kdhe->kbhe", a @ source, split(p["value.weight"]))  # (K, batch, H, D/H)
+    if config.bias:
+        mixed = mixed + a.sum(-1, keepdim=True) * split(p["value.bias"])[:, None]
+    return _affine(mixed.flatten(2), _under(p, "output."))[:, :, None]  # (K, batch, 1, D)
+
+
+def _attention_among(
+    config: Config, p: Parameters, table: Tensor, bits: Tensor, rows: list[int], asked: Tensor
+) -> Tensor:
+    """The same in the first layer, at the positions of ``asked``: (K, R, D) to (K, batch, N or 1, D).
+
+    With P[r, s] = exp(logit) for key r and query s, and 1[r] whether vector r occurs in the input, query s is answered
+    by Σ_r 1[r] P[r, s] v[r] / Σ_r 1[r] P[r, s]: the product of a matrix (batch, R) with one that no input enters.
+    """
+    source = _before(config, p, table)  # (K, R, D)
+    k, v = (_heads(config, p, name, source) for name in ("key", "value"))  # (K, R, H, D/H)
+    q = _heads(config, p, "query", source[:, rows])  # (K, S, H, D/H)
+    kernel = _kernel(config, torch.einsum("krhe,kshe->krsh", k, q / math.sqrt(q.shape[-1])), rows)  # (K, R, S, H)
+    if kernel is None:
+        return _attention(config, p, _chosen(table[:, None], bits))[:, :, asked.shape[-1] - len(rows) :]
+    if config.attention == "softmax":
+        v = torch.cat([v, torch.ones_like(v[..., :1])], -1)  # its last channel sums the kernel itself
+    product = (kernel[..., None] * v[:, :, None]).flatten(2)  # (K, R, S H (D/H + 1))
+    occurs = torch.cat([1 - bits, bits, torch.ones_like(bits[..., : config.cls])], -1).to(product.dtype)  # (batch, R)
+    mixed = _chosen((occurs @ product).unflatten(-1, (len(rows), -1)), asked)  # (K, batch, N or 1, H (D/H + 1))
+    mixed = mixed.unflatten(-1, (config.heads, -1))
+    mixed = mixed[..., :-1] / mixed[..., -1:] if config.attention == "softmax" else mixed
+    return _affine(mixed.flatten(3), _under(p, "output."))  # (K, batch, N or 1, D)
+
+
+def _kernel(config: Config, logits: Tensor, rows: list[int]) -> Tensor | None:
+    """How much key r counts for query s among the distinct vectors, from logits (K, R, S, H); None out of range.
+
+    For softmax exp(logit), up to a factor for every query. An input may lack the key with the largest logit, but of
+    the two vectors of each position it has one: if even the smaller of them is not too far below, nothing is lost.
+    """
+    n, place = config.n, torch.tensor([*range(config.n), *range(config.positions)])  # place (R,)
+    hidden = (place[:, None] > place[rows])[..., None] if config.causal else None  # (R, S, 1)
+    if config.attention != "softmax":
+        kernel = logits.relu() if config.attention == "relu" else logits
+        kernel = kernel.masked_fill(hidden, 0) if config.causal else kernel
+        return kernel / (1 + place[rows][:, None] if config.causal else config.positions)
+    logits = logits.masked_fill(hidden, -torch.inf) if config.causal else logits
+    values = logits.detach()
+    least = torch.cat([torch.minimum(values[:, :n], values[:, n : 2 * n]), values[:, 2 * n :]], 1).amax(1, keepdim=True)
+    most = values.amax(1, keepdim=True)  # (K, 1, S, H)
+    within = (most - least).max() < 0.7 * math.log(torch.finfo(logits.dtype).max)
+    return (logits - most).exp() if within else None
+
+
+def _before(config: Config, p: Parameters, x: Tensor) -> Tensor:
+    return _norm(config, x, _under(p, "norm_attention.")) if config.norm == "pre" else x
+
+
+def _after(config: Config, p: Parameters, x: Tensor, mixed: Tensor, seen: dict[str, Tensor] | None) -> Tensor:
+    """The layer from the skip connection around the attention on: x and mixed (K, batch, r, D) to the same."""
+    u = x + mixed
+    _note(seen, "", mixed=u)
+    u = _norm(config, u, _under(p, "norm_attention.")) if config.norm == "post" else u
+    inner = _norm(config, u, _under(p, "norm.")) if config.norm == "pre" else u
+    hidden = _affine(inner, _under(p, "mlp.0."))  # (K, batch, r, hidden)
+    z = u + _affine(hidden.relu(), _under(p, "mlp.1."))
+    _note(seen, "", **{"mlp.0": hidden, "sum": z})
+    z = _norm(config, z, _under(p, "norm.")) if config.norm in ("post", "mlp") else z
+    _note(seen, "", output=z)
+    return z
+
+
+def _heads(config: Config, p: Parameters, name: str, x: Tensor) -> Tensor:
+    """The queries, keys or values of x (K, …, D): (K, …, H, D/H)."""
+    return _affine(x, _under(p, f"{name}.")).unflatten(-1, (config.heads, -1))
+
+
+def attention_weights(config: Config, logits: Tensor, *, causal: bool = False) -> Tensor:
+    """The weights of the keys in the last axis of (…, N); with ``causal``, row i of (…, N, N) sees the keys up to i."""
+    count = logits.shape[-1]
+    hidden = torch.ones(count, count, dtype=torch.bool).triu(1) if causal else None
+    if config.attention == "softmax":
+        return (logits.masked_fill(hidden, -torch.inf) if causal else logits).softmax(-1)
+    weights = logits.relu() if config.attention == "relu" else logits
+    if not causal:
+        return weights / count
+    return weights.masked_fill(hidden, 0) / torch.arange(1, count + 1, dtype=logits.dtype)[:, None]
+
+
+def _norm(config: Config, x: Tensor, p: Parameters) -> Tensor:
+    """gain · (x − mean)/√(variance + ε) + bias over the channels of x (K, …, D) (HR Eq. 3)."""
+    if config.rms or config.eps == 0:
+        y = _centred(config, x) * _factor(config, x)
+    else:
+        y = nn.functional.layer_norm(x, x.shape[-1:], eps=config.eps)
+    gain = _spread(p["gain"], x)
+    return torch.addcmul(_spread(p["bias"], x), y, gain) if config.bias else y * gain
+
+
+def _factor(config: Config, x: Tensor) -> Tensor:
+    """N(x) = 1/√(variance + ε), (…, 1) (HR Eq. 5); 0 where variance and ε are 0, as in ``blocks.Norm``."""
+    spread = _centred(config, x).square().mean(-1, keepdim=True) + config.eps
+    return torch.where(spread > 0, spread, torch.inf).rsqrt()
+
+
+def _centred(config: Config, x: Tensor) -> Tensor:
+    return x if config.rms else x - x.mean(-1, keepdim=True)
+
+
+def _affine(x: Tensor, p: Mapping[str, Tensor | None]) -> Tensor:
+    """x (K, …, D) times weight (K, D, E), plus bias (K, E) where there is one."""
+    flat, weight, bias = x.flatten(1, -2), p["weight"], p.get("bias")
+    y = flat @ weight if bias is None else torch.baddbmm(bias[:, None], flat, weight)  # (K, …, E)
+    return y.unflatten(1, x.shape[1:-1])
+
+
+def _spread(p: Tensor, x: Tensor) -> Tensor:
+    """A parameter (K, D) shaped to meet x (K, …, D)."""
+    return p.reshape(p.shape[0], *[1] * (x.ndim - 2), p.shape[1])
+
+
+def _under(p: Parameters, prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in p.items() if name.startswith(prefix)}
+
+
+def _note(seen: dict[str, Tensor] | None, prefix: str, **values: Tensor) -> None:
+    if seen is not None:
+        seen.update({prefix + name: value for name, value in values.items()})
+
+
+def _checked(config: Config, bits: Tensor) -> Tensor:
+    bits = torch.as_tensor(bits)
+    if bits.ndim < 2 or bits.shape[-1] != config.n:
+        raise ValueError(f"bits has shape {tuple(bits.shape)}; it must be (batch, {config.n}) for this encoder")
+    if bits.numel() and not bool(((bits == 0) | (bits == 1)).all()):
+        bad = bits[(bits != 0) & (bits != 1)][0].item()
+        raise ValueError(f"bits holds {bad:g}; it must hold 0 and 1 (signs are turned into bits by cube.to_bits)")
+    return bits.long()
+
+
+def _whole(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
