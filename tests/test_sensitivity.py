@@ -347,6 +347,13 @@ def test_the_empirical_bernstein_bound_has_the_printed_constants():
     assert sampling.bounded_mean(np.zeros(10), 0, 1, 0.95)[1] == 0  # cut off at the range
 
 
+@pytest.mark.parametrize(("k", "m"), [(3, 100), (700, 1000), (9_000, 20_000), (300_000, 10**6), (10**6 - 10, 10**6)])
+def test_proportions_are_quantiles_of_the_beta_distribution(k, m):
+    beta = pytest.importorskip("scipy.stats").beta
+    expected = beta.ppf(0.025, k, m - k + 1), beta.ppf(0.975, k + 1, m - k)
+    assert np.allclose(sampling.proportion(k, m, 0.95), expected, rtol=1e-7, atol=0)
+
+
 @pytest.mark.parametrize("p", [0.0, 0.001, 0.05, 0.3, 0.5, 0.97, 1.0])
 def test_coverage_of_proportions_computed_exactly(p):
     m = 60
