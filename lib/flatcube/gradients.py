@@ -82,7 +82,7 @@ def gradient_norms(
         raise ValueError(f"model: expected one output per input, got {tuple(land.base.shape[1:])}")
     _, rows = land.chunks(1, "gradients")
     parts = [_norms(model, some, tuple(exclude)) for some in land.x.split(rows)]
-    return {name: torch.cat([part[name] for part in parts]) for name in land.shapes}
+    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
 def recorded(model: nn.Module, x: Tensor, exclude: Sequence[str]) -> dict[str, Tensor] | None:

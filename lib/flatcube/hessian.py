@@ -126,12 +126,12 @@ def top_eigenvalue(
         images = torch.cat([images, land.products(basis[-1:])])
 
 
-def curvatures(land: Landscape, count: int, seed: int, *, kind: str, scales: Tensor) -> Tensor:
+def curvatures(land: Landscape, count: int, seed: int, *, kind: str, scales: Tensor, stream: str = "shifts") -> Tensor:
     """vᵀ∇²L(θ + s_k Δ_k)v for ``count`` shifts of scales s (count,) and a random sign vector each: (count,)."""
     check_count(count, "directions", 2)
     chunk, _ = land.chunks(count, "products")
-    shifts = random_vectors(count, land.theta, kind=kind, seed=seed, chunk=chunk)
-    signs = random_vectors(count, land.theta, kind="signs", seed=seed + 1, chunk=chunk)
+    shifts = random_vectors(count, land.theta, kind=kind, seed=seed, stream=stream, chunk=chunk)
+    signs = random_vectors(count, land.theta, kind="signs", seed=seed, stream="signs", chunk=chunk)
     parts = zip(shifts, signs, scales.to(land.theta).split(chunk), strict=True)
     return torch.cat([(v * land.products(v, shift * scale[:, None])).sum(1) for shift, v, scale in parts])
 
@@ -160,7 +160,7 @@ def _hutchinson(land: Landscape, probes: int, seed: int, confidence: float) -> S
 def _hutch_plus_plus(land: Landscape, probes: int, seed: int, confidence: float) -> Sampled:
     """Tr(QᵀHQ) + the mean of gᵀ(I − QQᵀ)H(I − QQᵀ)g, with a third of the products for each of HS, HQ and Hg."""
     third = check_count(probes, "probes", 6) // 3
-    sketch, signs = next(random_vectors(2 * third, land.theta, kind="signs", seed=seed)).split(third)
+    sketch, signs = next(random_vectors(2 * third, land.theta, kind="signs", seed=seed, stream="signs")).split(third)
     q, _ = torch.linalg.qr(land.products(sketch).T)  # (D, third)
     found = float((q.T * land.products(q.T)).sum())
     rest = signs - (signs @ q) @ q.T

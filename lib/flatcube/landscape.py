@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_leaves
 from flatcube import blocks
 from flatcube.sampling import Estimate, check_count, check_probability
 
-__all__ = ["BUDGET", "Landscape", "Sampled", "sampled", "known", "chosen", "random_vectors"]
+__all__ = ["BUDGET", "Landscape", "Sampled", "sampled", "known", "chosen", "generator", "random_vectors"]
 
 BUDGET = 1 << 27  # bytes
 _CACHE = 1 << 25  # bytes; forward passes on more at once leave the processor's cache
@@ -167,23 +167,27 @@ def chosen(model: nn.Module, exclude: Sequence[str] = ("positions",)) -> dict[st
     return kept
 
 
+def generator(seed: int, stream: str) -> torch.Generator:
+    """Random numbers for one purpose, ``stream``; those of other seeds and streams are independent of them."""
+    words = np.random.SeedSequence([check_count(seed, "seed", 0), *stream.encode()]).generate_state(2)
+    return torch.Generator().manual_seed(int(words[0]) << 31 ^ int(words[1]))
+
+
 def random_vectors(
-    count: int, like: Tensor, *, kind: str = "gaussian", seed: int, chunk: int | None = None
+    count: int, like: Tensor, *, kind: str = "gaussian", seed: int, stream: str = "shifts", chunk: int | None = None
 ) -> Iterator[Tensor]:
     """Random directions (K, D) in chunks, ``count`` in all, D and dtype those of ``like``.
 
     ``gaussian``: independent N(0, 1) entries; ``sphere``: uniform on the unit sphere; ``signs``: independent fair ±1.
-    The k-th direction depends on ``seed`` and k alone.
+    The k-th direction depends on ``seed``, ``stream`` and k alone.
     """
     if kind not in ("gaussian", "sphere", "signs"):
         raise ValueError(f"kind: expected 'gaussian' or 'sphere', got {kind!r}")
-    generator = torch.Generator().manual_seed(seed)
+    source = generator(seed, stream)
     chunk = count if chunk is None else chunk
     for start in range(0, count, chunk):
-        rows = [
-            torch.randn(like.shape, generator=generator, dtype=like.dtype) for _ in range(min(chunk, count - start))
-        ]
-        stack = torch.stack(rows)
+        some = range(min(chunk, count - start))
+        stack = torch.stack([torch.randn(like.shape, generator=source, dtype=like.dtype) for _ in some])
         if kind == "sphere":
             stack /= torch.linalg.vector_norm(stack, dim=1, keepdim=True)
         yield stack.sign() if kind == "signs" else stack

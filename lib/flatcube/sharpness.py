@@ -18,14 +18,15 @@ from torch import Tensor, nn
 
 from flatcube.gradients import gradient_norms
 from flatcube.hessian import curvatures, hessian, hessian_trace, perturbed_trace, top_eigenvalue
-from flatcube.landscape import BUDGET, Landscape, Sampled, chosen, random_vectors, sampled
+from flatcube.landscape import BUDGET, Landscape, Sampled, chosen, generator, random_vectors, sampled
 from flatcube.sampling import Estimate, check_count
 
 __all__ = [
     "average_direction", "Sharpness", "radius", "parameter_norm", "worst_direction", "Worst", "shop", "shpred",
     "gradient_norms", "hessian", "hessian_trace", "perturbed_trace", "top_eigenvalue", "heat", "Heat",
-    "input_shift", "lower_bound", "limit", "least_zeta", "exponent", "blowup_constant", "small_ball",
+    "input_shift",
 ]  # fmt: skip
+
 
 @dataclass(frozen=True, repr=False)
 class Sharpness(Sampled):
@@ -236,9 +237,8 @@ def heat(
     start = float(land.losses(land.theta.new_zeros(1, land.size)))
     increase = _mean_change(land, _squares, rho, "gaussian", directions, seed, confidence, "loss")
     shifted = torch.from_numpy(increase.draws)
-    generator = torch.Generator().manual_seed(seed + 2)
-    scales = rho * torch.rand(directions, generator=generator, dtype=torch.float64).sqrt()
-    traces = curvatures(land, directions, seed + 3, kind="gaussian", scales=scales)
+    times = torch.rand(directions, generator=generator(seed, "times"), dtype=torch.float64)  # s/ρ²
+    traces = curvatures(land, directions, seed, kind="gaussian", scales=rho * times.sqrt(), stream="heat")
     queries = directions * len(land.x)
     return Heat(
         sampled(shifted, confidence=confidence, queries=queries, method="increase of the loss", offset=-start),
@@ -246,58 +246,9 @@ def heat(
     )
 
 
-# --- sensitivity forces sharpness -------------------------------------------------------------------------------------
+# --- weights and inputs -----------------------------------------------------------------------------------------------
 
 
 def input_shift(theta: Tensor, x: Tensor, dx: Tensor) -> Tensor:
     """The change (θ·dx/‖x‖²) x of the weights of x ↦ θ·x that acts like changing x by dx (VA Sec. 7.2)."""
     return (theta * dx).sum(-1, keepdim=True) / x.square().sum(-1, keepdim=True) * x
-
-
-def lower_bound(average: float, perturbed: float, n: int, *, norm2: float = 1.0, alpha: float = 2.0) -> float:
-    """E(T − T′)² is at least (1−1/α)as(T)/(n − as(T)/(α‖T‖²)) − 2√(α‖T‖² as(T′)/n)   (HR App. C, before Eq. 68).
-
-    ``average`` and ``perturbed`` are as(T) and as(T′), norm2 = E T². It is the square of Lemma 21 with as(T) ≤ n‖T‖²
-    in the second term, for any α > 1.
-    """
-    return limit(average / n, norm2=norm2, alpha=alpha) - 2 * math.sqrt(alpha * norm2 * perturbed / n)
-
-
-def limit(mu: float, *, norm2: float = 1.0, alpha: float = 2.0) -> float:
-    """(1 − 1/α) μ/(1 − μ/(α‖T‖²)), what is left of the bound when the perturbed network is insensitive (HR Eq. 66).
-
-    It is at least μ/2 for α = 2, and tends to μ as α grows, whatever the outputs.
-
-    >>> round(limit(0.5), 3), round(limit(0.5, alpha=100), 3), limit(1.0)
-    (0.333, 0.497, 1.0)
-    """
-    return (1 - 1 / alpha) * mu / (1 - mu / (alpha * norm2))
-
-
-def least_zeta(layers: int, width: int) -> float:
-    """The ζ above which the layer-norm factors of long inputs stay below 1 + n^(ζ/L) (HR Eq. 69): 2L/(d − 1)."""
-    return 2 * layers / (width - 1)
-
-
-def exponent(layers: int, width: int) -> float:
-    """s(T_{θ+Δ}, x)/n is at most of order n^(2ζ − ½)√log n; at ζ = 3L/d it vanishes if d > 12L (HR Eq. 70–71).
-
-    >>> exponent(2, 24), exponent(2, 48)
-    (0.0, -0.25)
-    """
-    return 6 * layers / width - 0.5
-
-
-def blowup_constant(layers: int) -> int:
-    """Blowup(x)² + mean of Blowup(x^{⊕i})² ≤ 2·4^L n^(2ζ) when every τ ≤ 2n^(ζ/L) (HR before Eq. 70)."""
-    return 2 * 4**layers
-
-
-def small_ball(width: int, spread: float, deviation: float) -> float:
-    """P[SD(Y + Δ) < spread] ≤ P[χ²_{d−1} < d·spread²/deviation²] for any Y and Gaussian Δ (HR App. C, Step 4).
-
-    ``deviation`` is the standard deviation of Δ's d entries. Centring leaves d − 1 dimensions, and a ball around the
-    origin catches the most; so 1/SD exceeds n^(ζ/L) with probability of order n^(−(d−1)ζ/L).
-    """
-    half = torch.tensor([(width - 1) / 2, width * (spread / deviation) ** 2 / 2], dtype=torch.float64)
-    return float(torch.special.gammainc(half[0], half[1]))
