@@ -13,7 +13,19 @@ import pytest
 import torch
 from scipy.optimize import brentq
 
-from flatcube import blocks, cube, fourier, handmade, lookup, queries, sampling, scales, sensitivity, sparse_variables
+from flatcube import (
+    blocks,
+    cube,
+    fourier,
+    handmade,
+    lookup,
+    parity,
+    queries,
+    sampling,
+    scales,
+    sensitivity,
+    sparse_variables,
+)
 from flatcube.classroom import exercises
 from flatcube.classroom.exercises import check, find, identifiers, solution, stub
 
@@ -731,6 +743,91 @@ WRITTEN = [
         def all_at_once(psi):
             return 1 - np.maximum(1 - psi.sum(axis=1), 0)
     """),
+    ("6.1", "Zeros vote as well", """
+        def votes(bits):
+            seen, result = 0, []
+            for bit in bits:
+                seen += bit
+                result.append(1 if seen > sum(bits) / 2 else -1)
+            return result
+    """),
+    ("6.1", "−1, not 0", """
+        def votes(bits):
+            seen = np.cumsum(bits)
+            return [int(b == 1 and 2 * s > seen[-1]) for b, s in zip(bits, seen)]
+    """),
+    ("6.1", "Ties say yes", """
+        def votes(bits):
+            result = np.zeros(len(bits))
+            for i in np.flatnonzero(bits):
+                result[i] = 1 if bits[: i + 1].sum() >= bits[i + 1 :].sum() else -1
+            return result
+    """),
+    ("6.2", "A step, not a bump", """
+        def hit(k, i, N):
+            units = np.maximum(0, [(k - i + 1) / N, (k - i) / N, (k - i - 1) / N])
+            return units[0] - units[1]
+    """),
+    ("6.2", "needs weight −2", """
+        def hit(k, i, N):
+            units = np.maximum(0, [(k - i + 1) / N, (k - i) / N, (k - i - 1) / N])
+            return units[0] - units[1] + units[2]
+    """),
+    ("6.2", "N times too high", """
+        def hit(k, i, N):
+            return float(i == k)
+    """),
+    ("6.3", "averaging over N positions", """
+        def reach(phi, eps):
+            a = (81 * eps / 24) ** 0.5
+            return phi / a
+    """),
+    ("6.3", "1/√2", """
+        def reach(phi, eps):
+            return (phi**2 * 8 / (81 * eps)) ** 0.25
+    """),
+    ("6.3", "The question asks for N", """
+        def reach(phi, eps):
+            return (81 * eps / (8 * 3)) ** 0.5
+    """),
+    ("6.4", "Twice too large", """
+        def critical(k):
+            half = k // 2
+            return 1 / (half * (half + 1))
+    """),
+    ("6.4", "silent at odd ones", """
+        def critical(k):
+            return 1 / (k * (k + 1))
+    """),
+    ("6.4", "You leave out i = 0", """
+        def critical(k):
+            return 1 / (2 * sum(k - i for i in range(2, k, 2)))
+    """),
+    ("6.5", "each of the two loses a half", """
+        def least_beta(T, w):
+            M = 2 * T - 2
+            return np.log((M / w - M) / 2)
+    """),
+    ("6.5", "Only one position of the pair", """
+        def least_beta(T, w):
+            return np.log((T - 1) * (1 / w - 2))
+    """),
+    ("6.5", "That is e^β itself", """
+        def least_beta(T, w):
+            return (T - 1) * (1 / (2 * w) - 1)
+    """),
+    ("6.6", "right for even T", """
+        def repaired(last, T):
+            return last
+    """),
+    ("6.6", "right for odd T", """
+        def repaired(last, T):
+            return last ^ 1
+    """),
+    ("6.6", "The wrong way round", """
+        def repaired(last, T):
+            return last if T % 2 else 1 - last
+    """),
 ]
 
 
@@ -765,7 +862,7 @@ def by_library(id: str, arguments: tuple):
         return fourier.transform(fourier.inverse(coefficients)[cube.points(n)[:, i - 1] == sign])
     if id == "1.6":
         return dict(fourier.spectrum(cube.even_sum(list(arguments[0].items()), 5)).top(32))
-    chapters = {"2": of_chapter_2, "3": of_chapter_3, "4": of_chapter_4, "5": of_chapter_5}
+    chapters = {"2": of_chapter_2, "3": of_chapter_3, "4": of_chapter_4, "5": of_chapter_5, "6": of_chapter_6}
     return chapters[id.partition(".")[0]](id, arguments)
 
 
@@ -853,6 +950,41 @@ def of_chapter_5(id: str, arguments: tuple):
         T, chosen, R = arguments
         return sparse_variables.Selector(T, chosen, scale=R).encoder().layers[0].heads[0].query_key.detach().numpy()
     return lookup.ramp(arguments[0].sum(axis=1) - arguments[0].shape[1], 1)
+
+
+def hits(k: int, N: int, delta: float = 0.0) -> np.ndarray:
+    """What the layer-norm network holds in ``hit`` at the places 0, …, N − 1 if k bits are 1."""
+    model, hit = parity.layer_norm_network(), parity.CHANNELS.index("hit")
+    with torch.no_grad():
+        model.layers[0].mlp.weights[1][1, hit] *= 1 + delta
+        seen = model.activations((torch.arange(N - 1) < k)[None].long())
+    return seen["layers.0.sum"][0, :, hit].roll(1).numpy()
+
+
+def of_chapter_6(id: str, arguments: tuple):
+    if id == "6.1":
+        (bits,) = arguments
+        seen = parity.majority_network(len(bits)).activations(torch.tensor(bits)[None])
+        return seen["layers.0.output"][0, :-1, 0].detach().numpy()
+    if id == "6.2":
+        k, i, N = arguments
+        return abs(hits(k, N)[i])
+    if id == "6.3":
+        phi, eps = arguments
+        return brentq(lambda N: (1 + 81 * eps / 8 / (phi / N**2) ** 2) ** -0.5 - 0.5, 1, 1e5, xtol=1e-9)
+    if id == "6.4":
+        (k,) = arguments
+        before, after = (hits(k, k + 1, delta)[::2].sum() for delta in (0, 1))
+        return before / (before - after)
+    if id == "6.5":
+        T, w = arguments
+        mean = lambda beta: np.exp(beta) / (2 * np.exp(beta) + 2 * T - 2)  # noqa: E731
+        return brentq(lambda beta: mean(beta) - 0.5 + w, -5, 20, xtol=1e-12)
+    last, T = arguments
+    bits, written = np.random.default_rng(T).integers(0, 2, T), 0
+    for bit in bits:
+        written = int(bit == written)
+    return (bits.sum() + (written != last)) % 2  # with another first bit, the other end
 
 
 @EVERY

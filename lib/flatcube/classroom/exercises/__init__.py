@@ -27,7 +27,15 @@ from flatcube.classroom.exercises.feedback import Feedback, Folded
 __all__ = ["check", "solution", "stub", "find", "identifiers", "exercise", "Exercise"]
 
 # The module with a chapter's exercises, loaded when one of them is asked for.
-CHAPTERS = {"1": "fourier", "2": "sensitivity", "3": "queries"}
+CHAPTERS = {
+    "1": "fourier",
+    "2": "sensitivity",
+    "3": "queries",
+    "4": "handmade",
+    "5": "sparse_variables",
+    "6": "parity",
+    "8": "capacity",
+}
 TURN = "# your turn"  # a stub keeps the lines of the solution above this comment
 
 _wrong: Counter[str] = Counter()  # wrong tries since the last right one: they decide the level of the hint
