@@ -202,7 +202,11 @@ class Ensemble(_Parametrised):
 
     def forward(self, bits: Tensor) -> Tensor:
         """bits (batch, n), or (K, batch, n) with other inputs for each member, to (K, batch)."""
-        return evaluate(self.config, dict(self.named_parameters()), bits)
+        return self.many(dict(self.named_parameters()), bits)
+
+    def many(self, parameters: Parameters, bits: Tensor) -> Tensor:
+        """The same with other parameters, (K, …) for every name: any number of members of this kind."""
+        return evaluate(self.config, parameters, bits)
 
     def activations(self, bits: Tensor) -> dict[str, Tensor]:
         """Everything the encoders compute, by name, each (K, batch, …); an ``Encoder`` gives the same without K.
