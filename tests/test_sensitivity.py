@@ -295,6 +295,24 @@ def test_the_chain_of_measures():
         assert degree <= sensitivity.huang_bound(table) == s**2
 
 
+def brute_force_blocks(table, x, free):
+    """The most disjoint blocks inside `free` whose flip changes f at x, by trying every first block."""
+    blocks = [block for block in range(1, free + 1) if block & free == block and table[x ^ block] != table[x]]
+    return max((1 + brute_force_blocks(table, x, free ^ block) for block in blocks), default=0)
+
+
+def test_block_sensitivity_agrees_with_recursion():
+    """Signs of random quadratic forms: smooth enough for blocks to beat single variables."""
+    rng, x = np.random.default_rng(0), cube.points(5).astype(float)
+    larger = 0
+    for form in rng.standard_normal((25, 5, 5)):
+        table = np.where(np.einsum("ki,ij,kj->k", x, form, x) > rng.standard_normal(), 1, -1)
+        expected = max(brute_force_blocks(table, point, 31) for point in range(32))
+        assert sensitivity.block_sensitivity(table) == expected
+        larger += expected > sensitivity.maximum(table)
+    assert larger >= 3
+
+
 def brute_force_depth(table):
     """The depth of the best decision tree, by trying every first question."""
     if (table == table[0]).all():
