@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flatcube import cube, fourier, sampling, sensitivity
+from flatcube import cube, fourier, handmade, sampling, sensitivity
 from flatcube.classroom.explorers import explorer
 from tests.browser.hand import Hand, drag
 
@@ -221,6 +221,105 @@ def buckets(state: dict, stored: list[Row]) -> Iterator[Row]:
     yield from ({"name": "{" + ", ".join(map(str, S)) + "}", "k": 30} for S in heavy)
 
 
+# ------------------------------------------------------------------------------------------------ chapter 4
+
+T = 12
+
+
+def scales(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The error of one component of d bits, from the formulas for its mean and the wave; below 1e-12 it is rounding."""
+    d = state["degree"]
+    n, outside = np.meshgrid(np.arange(d + 1), np.arange(T - d + 1))
+    for scale in np.linspace(0, 5, 51).round(1):
+        a = (n * np.exp(scale) + outside) / (d * np.exp(scale) + T + 1 - d)
+        error = np.abs(handmade.wave(a, d) - (n % 2 == 0)).max()
+        yield {"d": d, "scale": scale, "error": max(error, 1e-12)}
+
+
+def means(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The smallest and the largest mean that n ones among d members can give, by going through all inputs."""
+    d, lift = state["shape"], np.exp(state["steepness"])
+    for n in range(d + 1):
+        possible = [(n * lift + outside) / (d * lift + T + 1 - d) for outside in range(T - d + 1)]
+        yield {"n": n, "value": (n + 1) % 2, "a": min(possible), "high": max(possible)}
+
+
+def named_weights(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The matrices of a small network, position by position, from what each weight is for."""
+    beta, d, subsets = np.log(8 * 5), 3, {1: (1, 2), 2: (2, 4, 5), 3: (3,)}
+    kinks = [(k + at) / d for k in range(d + 1) for at in (-1 / 2, -1 / 4, 1 / 4, 1 / 2)]
+    slopes = [4 * d * sign * (k % 2 == 0) for k in range(d + 1) for sign in (1, -1, -1, 1)]
+    weights: dict[str, dict[tuple[str, str], float]] = {
+        "W1": {(f"{i}", f"{j}"): beta for i, members in subsets.items() for j in members},
+        "V1": {("bit", "bit"): 1},
+        "E": {("bit", f"relu {k}"): 1 for k in range(1, 17)},
+        "b": {("bias", f"relu {k}"): -kink for k, kink in enumerate(kinks, 1)},
+        "F": {(f"relu {k}", "bit"): slope for k, slope in enumerate(slopes, 1)},
+        "W2": {("out", "1"): np.log(1.5), ("out", "2"): np.log(0.8)},
+        "v2": {("bit", "f"): 2.3},
+        "W2−": {},  # the logarithm of the only weight, 1
+        "v2−": {("bit", "f"): -1.0},
+    }
+    weights["W1"] |= {("1", "out"): beta, ("3", "out"): beta + np.log(2)}
+    chosen = [row for row in stored if row.get("matrix") == state["which"]]
+    assert weights[state["which"]].keys() <= {(row["from"], row["to"]) for row in chosen}
+    for row in chosen:
+        yield {"from": row["from"], "to": row["to"], "value": weights[state["which"]].get((row["from"], row["to"]), 0)}
+
+
+def rescalings(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Squared norm and gradient of the rescaled MLP, relative to the first, from the terms of the closed forms."""
+    plan = handmade.Design(cube.random_components(T, state["rescaled"], 3, rng=4), T)
+    size = handmade.norms(plan)
+    slope = {k: v.mean() for k, v in handmade.gradient_norms(plan, cube.to_bits(cube.points(T))).items()}
+    for alpha in np.geomspace(0.5, 8, 33).round(3):
+        for kind, first, second in (
+            ("norm", size["E"] + size["b"], size["F"]),
+            ("gradient", slope["F bit"] + slope["F positions"], slope["E"] + slope["b"]),
+        ):
+            yield {"alpha": alpha, "kind": kind, "ratio": (alpha**2 * first + second / alpha**2) / (first + second)}
+
+
+# ------------------------------------------------------------------------------------------------ chapter 5
+
+
+def written(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Where X has a one: eight bits, of which 2, 3, 5 and 8 are 1 and 2, 5 and 7 are chosen."""
+    ones, chosen = {2, 3, 5, 8}, {2, 5, 7}
+    yield {"position": "CLS", "channel": "CLS"}
+    for t in range(1, 9):
+        channels = {
+            "fixed": [f"v{t}", f"E{int(t in ones)}"],
+            "trainable": ["v1"] * (t in chosen) + [f"E{int(t in ones)}"],
+            "bag": [f"v{t}"] * (t in ones),
+        }[state["shown"]]
+        yield from ({"position": f"{t} (bit {int(t in ones)})", "channel": channel} for channel in channels)
+
+
+def averaging(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The exact error of an average down to 1e-4; the marks lie on it, the first of them at a quarter of the gap."""
+    s = state["count"]
+    error = lambda T, R: (2 * (T - s) + 1) / (s * np.exp(R) + T + 1 - s)  # noqa: E731
+    for name, T in {"T = 12": 12, "T = 1,000": 1000, "T = 1,000,000": 10**6}.items():
+        curve = ((R, error(T, R)) for R in np.linspace(0, 20, 41))
+        yield from ({"length": name, "R": R, "error": high} for R, high in curve if high >= 1e-4)
+        marks = {row["mark"]: row for row in stored if row["length"] == name and row["s"] == s and "mark" in row}
+        assert marks["needed"]["height"] == pytest.approx(min(1, 2 / s) / 4, rel=1e-4)
+        assert marks["needed"]["scale"] < marks["ED's choice"]["scale"]
+        assert all(row["height"] == pytest.approx(error(T, row["scale"]), rel=1e-3) for row in marks.values())
+
+
+def head_norms(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Norms of a head for three bits: roots of ED's bounds, but for the query's, which is R."""
+    which = state["which"]
+    for T in (10**k for k in range(1, 7)):
+        R = np.log(8 * T * 3**2) if which == "bag" else np.log(8 * T * 3 / 2)
+        bounds = {"fixed": (3, 2, 1), "trainable": (1, 2, 1), "bag": (4, 6, 3)}[which]
+        for matrix, bound in zip(("W_Q", "W_K", "W_V", "W_C"), (R, *bounds), strict=True):
+            yield {"length": T, "kind": "ED's bound", "matrix": matrix, "norm": bound}
+            yield {"length": T, "kind": "measured", "matrix": matrix, "norm": R if matrix == "W_Q" else np.sqrt(bound)}
+
+
 # For each chapter and title of a chart with inputs: (state of the inputs, the rows stored in the chart) → the rows that
 # its marks must show. Only the fields of these rows are compared; marks without them, such as rules, are left out.
 EXPECTED: dict[str, dict[str, Shown]] = {
@@ -240,6 +339,17 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "A few dozen block flips do what single bits cannot": power,
         "Too lax, and the bounds wilt below the truth": wilting,
         "Buckets split until only the heavy sets are left": buckets,
+    },
+    "04-handmade": {
+        "Past its threshold the error is gone, not just small": scales,
+        "A larger scale draws the means onto their plateaus": means,
+        "Most weights are zero, and the others have a meaning": named_weights,
+        "One factor makes norm and gradient smaller at once": rescalings,
+    },
+    "05-sparse-variables": {
+        "A bag writes ones only, in no order that matters": written,
+        "A thousand times as many bits cost seven units more on the logits": averaging,
+        "Only the query knows how long the input is": head_norms,
     },
 }
 

@@ -16,6 +16,8 @@ SMALLER = {
     "01-fourier": {"SEED": 7, "N": 5},
     "02-sensitivity": {"SEED": 7, "N": 5},
     "03-queries": {"SEED": 7, "N": 20},
+    "04-handmade": {"SEED": 7, "T": 6},
+    "05-sparse-variables": {"SEED": 7, "T": 8},
 }
 
 

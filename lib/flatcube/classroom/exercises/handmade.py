@@ -73,7 +73,7 @@ head.mistake(
     instances=lambda rng: [(int(T), int(d)) for T, d in ((4, 2), (9, 4), (20, 3), (rng.integers(30, 90), 6))],
 )
 def least_scale(T: int, d: int) -> float:
-    """The smallest β at which at most 1/(4d) of the attention misses a component of d bits; T bits and an output."""
+    """The smallest β at which the leak is at most 1/(4d)."""
     others = T + 1 - d
     return np.log((4 * d - 1) * others / d)
 
@@ -116,7 +116,7 @@ least_scale.mistake(
     ],
 )
 def trapezoid(a: np.ndarray, c: float, d: int) -> np.ndarray:
-    """1 within 1/(4d) of c, 0 beyond 1/(2d), straight in between: four ReLUs of a."""
+    """1 within 1/(4d) of c, 0 beyond 1/(2d), straight in between."""
     up = np.maximum(a - c + 1 / (2 * d), 0) - np.maximum(a - c + 1 / (4 * d), 0)
     down = np.maximum(a - c - 1 / (4 * d), 0) - np.maximum(a - c - 1 / (2 * d), 0)
     return 4 * d * (up - down)
@@ -161,7 +161,7 @@ def _short(rng: np.random.Generator) -> list[tuple]:
     instances=_short,
 )
 def padded_row(subset: tuple, d: int, T: int, beta: float) -> np.ndarray:
-    """A row of W₁ for `subset`, over T bits and the output, as if the output stood in it d − |subset| times."""
+    """The row of W₁ for `subset`: T bits, then the output."""
     row = np.zeros(T)
     for j in subset:
         row[j - 1] = beta
@@ -204,7 +204,7 @@ padded_row.mistake(
     ],
 )
 def second_logits(weights: np.ndarray, T: int, tau: float) -> np.ndarray:
-    """The T + 1 logits of the output position; times Λ + τ, its attention has to be λ_i on component i."""
+    """Logits whose attention, times Λ + τ, is λ_i on component i."""
     others = T + 1 - len(weights)
     # your turn
     return np.append(np.log(weights) + np.log(others / tau), np.zeros(others))
