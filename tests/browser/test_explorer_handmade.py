@@ -2,6 +2,7 @@
 
 import contextlib
 
+import numpy as np
 import pytest
 
 from flatcube import handmade
@@ -82,6 +83,7 @@ def test_every_matrix_takes_the_same_noise(hand, matrix, mode):
     [
         {},
         {"bits": "0000", "subsets": [[1, 2, 3], [2]], "weights": [1, -2]},
+        {"bits": "1010", "subsets": [[1, 2, 3]], "weights": [1]},
         {"bits": "101010101010", "subsets": [[1, 2, 3, 4]], "weights": [1]},
         {"bits": "110100", "subsets": [[1, 2, 3, 4, 5, 6], []], "weights": [-1, 3]},
     ],
@@ -117,6 +119,10 @@ def test_the_mark_stands_under_the_threshold(hand):
 
 def test_the_points_stand_on_the_wave(hand):
     on = hand(beta=2)
+    heights = ".fx-wave", "e => e.getAttribute('d').slice(1).split('L').map(p => p.split(' ').map(Number))"
+    line = np.array(on.page.locator(heights[0]).evaluate(heights[1]))
+    degree = max(map(len, on.state["subsets"]))
+    assert (150 - line[:, 1]) / 100 == pytest.approx(handmade.wave(line[:, 0], degree), abs=2e-3)
     for i, point in enumerate(on.page.locator(".fx-point").all(), 1):
         a = (float(point.get_attribute("x").rstrip("%")) / 100) * 1.18 - 0.09
         assert a == pytest.approx(number(on, f"a:{i}"), abs=1e-6)

@@ -52,14 +52,12 @@ function build({ bits, subsets, weights, mode, beta, matrix, noise, seed }) {
   return { W1, V1, E, b, F, heads };
 }
 
-/** @type {(u: number[][], net: ReturnType<typeof build>) => number[][]} */
-const mlp = (u, { E, b, F }) => product(product(u, E).map((row) => row.map((value, unit) => Math.max(0, value + b[0][unit]))), F);
-
 /** Everything that is shown. @type {(state: State, net: ReturnType<typeof build>) => any} */
 function run({ bits }, net) {
   const T = bits.length, X = Array.from({ length: T + 1 }, (_, j) => [...Array.from({ length: T + 1 }, (_, k) => Number(j === k)), Number(bits[j] ?? 0)]);
   const logits = product(product(X, net.W1), transpose(X)), attention = logits.map(softmax), U = product(product(attention, X), net.V1);
-  const Z = mlp(U, net).map((row, j) => row.map((value, k) => value + (k <= T ? X[j][k] : 0)));
+  const R = product(U, net.E).map((row) => row.map((value, unit) => Math.max(0, value + net.b[0][unit])));
+  const Z = product(R, net.F).map((row, j) => row.map((value, k) => value + (k <= T ? X[j][k] : 0)));
   const mixing = net.heads.map(({ W2, mask }) => softmax(product(product([Z[T]], W2), transpose(Z))[0].map((logit, j) => logit + mask[j])));
   const output = net.heads.reduce((sum, { v2 }, at) => sum + product([mixing[at]], product(Z, v2))[0][0], 0);
   return { logits, attention, averages: U.map((row) => row[T + 1]), waves: Z.map((row) => row[T + 1]), mixing, output };
@@ -132,7 +130,7 @@ const across = (a) => `${(100 * (Math.min(1 + MARGIN / 2, Math.max(-MARGIN / 2, 
 function wave({ subsets, mode }, net, { averages, waves }) {
   const d = degree(subsets), T = averages.length - 1, y = (/** @type {number} */ value) => LOW - (LOW - HIGH) * Math.min(1.35, Math.max(-0.3, value));
   const samples = Array.from({ length: 601 }, (_, k) => -MARGIN + (k / 600) * (1 + 2 * MARGIN));
-  const heights = mlp(samples.map((a) => Array.from({ length: T + 2 }, (_, k) => (k === T + 1 ? a : 0))), net).map((row) => y(row[T + 1]));
+  const heights = samples.map((a) => y(net.b[0].reduce((sum, bias, unit) => sum + Math.max(0, a * net.E[T + 1][unit] + bias) * net.F[unit][T + 1], 0)));
   const plateaus = Array.from({ length: d + 1 }, (_, k) => { const half = (k % 2 ? 1 / 2 : 1 / 4) / d; return `M${k / d - half} ${y(1 - (k % 2))}h${2 * half}`; }).join("");
   const path = svg("svg", { width: "100%", height: TALL, viewBox: `${-MARGIN} 0 ${1 + 2 * MARGIN} ${TALL}`, preserveAspectRatio: "none" },
     svg("path", { class: "fx-plateau", d: plateaus }), svg("path", { class: "fx-wave", d: `M${samples.map((a, k) => `${a.toFixed(5)} ${heights[k].toFixed(2)}`).join("L")}` }));
