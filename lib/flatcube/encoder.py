@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from flatcube import blocks
+from flatcube import blocks, cube
 from flatcube.forward import Config, Parameters, activations, attention_weights, evaluate
 
 __all__ = ["Config", "Encoder", "Ensemble", "evaluate", "shapes", "initial"]
@@ -145,7 +145,7 @@ class Encoder(_Parametrised):
             ("bias", not config.bias, "False"),
         ]:
             if not value:
-                raise ValueError(f"{name} is {getattr(config, name)!r}; for blocks it must be {needed}")
+                raise ValueError(f"{name}: for blocks it must be {needed}, got {getattr(config, name)!r}")
         p = {name: value.detach().clone() for name, value in self.named_parameters()}
         if config.embedding == "concatenated":
             p["tokens"] = nn.functional.pad(p["tokens"], (0, config.width // 2))
@@ -192,7 +192,7 @@ class Ensemble(_Parametrised):
     ) -> None:
         if parameters is None:
             if not len(seeds):
-                raise ValueError("seeds is empty; it must hold one seed for each member")
+                raise ValueError("seeds: expected one for each member, got none")
             drawn = [initial(config, seed=seed, dtype=dtype or torch.get_default_dtype()) for seed in seeds]
             parameters = {name: torch.stack([one[name] for one in drawn]) for name in drawn[0]}
         super().__init__(config, _matching(config, parameters, leading=1))
@@ -220,8 +220,7 @@ class Ensemble(_Parametrised):
 
     def member(self, k: int) -> Encoder:
         """A copy of member k, alone."""
-        if not -len(self) <= k < len(self):
-            raise ValueError(f"k is {k}; this ensemble has the members 0 to {len(self) - 1}")
+        k = cube.check_integer(k, "k", -len(self), len(self) - 1)
         return Encoder(self.config, parameters={name: p.detach()[k] for name, p in self.named_parameters()})
 
     def members(self) -> Iterator[Encoder]:
@@ -230,13 +229,13 @@ class Ensemble(_Parametrised):
 
 
 def _matching(config: Config, parameters: Parameters, *, leading: int = 0) -> Parameters:
+    """The parameters in the order of ``shapes``, if they have its names and, after the leading axes, its shapes."""
     expected = shapes(config)
-    if parameters.keys() != expected.keys():
-        odd = sorted(parameters.keys() ^ expected.keys())[0]
-        raise ValueError(f"parameters {'lacks' if odd in expected else 'has the unknown name'} {odd}")
+    for name in sorted(parameters.keys() ^ expected.keys()):
+        raise ValueError(f"parameters: {'expected the name' if name in expected else 'unknown name'} {name}")
     for name, shape in expected.items():
         found = tuple(parameters[name].shape)
-        if found[leading:] != shape or len(found) != leading + len(shape):
-            wanted = f"{'(K, …)' if leading else ''}{shape}"
-            raise ValueError(f"parameters: {name} has shape {found}; it must have {wanted}")
+        if len(found) != leading + len(shape) or found[leading:] != shape:
+            wanted = f"(K, {str(shape)[1:-1]})" if leading else shape
+            raise ValueError(f"parameters: {name}: expected shape {wanted}, got {found}")
     return {name: parameters[name] for name in expected}

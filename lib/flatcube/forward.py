@@ -28,6 +28,8 @@ from typing import Literal, get_args, get_type_hints
 import torch
 from torch import Tensor, nn
 
+from flatcube import cube
+
 __all__ = ["Parameters", "Config", "evaluate", "activations", "attention_weights"]
 
 Parameters = Mapping[str, Tensor]  # (K, …) by name
@@ -60,22 +62,20 @@ class Config:
     std: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("n", "width", "layers", "heads"):
-            _whole(name, getattr(self, name))
-        if self.hidden is not None:
-            _whole("hidden", self.hidden)
+        for name in ("n", "width", "layers", "heads", *(() if self.hidden is None else ("hidden",))):
+            cube.check_integer(getattr(self, name), name, 1)
         if self.width % self.heads:
-            raise ValueError(f"heads is {self.heads}; it must divide the width, {self.width}")
+            raise ValueError(f"heads: expected a divisor of the width {self.width}, got {self.heads}")
         if self.embedding == "concatenated" and self.width % 2:
-            raise ValueError(f"width is {self.width}; it must be even when the embeddings are concatenated")
-        for name, kind in get_type_hints(Config).items():
-            allowed = get_args(kind) if getattr(kind, "__origin__", None) is Literal else None
-            if allowed and getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(allowed)}")
-        if not self.eps >= 0:
-            raise ValueError(f"eps is {self.eps}; it must be at least 0")
+            raise ValueError(f"width: expected an even number for concatenated embeddings, got {self.width}")
+        for name in ("embedding", "norm", "attention"):
+            allowed, value = get_args(get_type_hints(Config)[name]), getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
+        if not 0 <= self.eps < math.inf:
+            raise ValueError(f"eps: expected a number ≥ 0, got {self.eps:g}")
         if self.std is not None and not 0 < self.std < math.inf:
-            raise ValueError(f"std is {self.std}; it must be positive")
+            raise ValueError(f"std: expected a positive number, got {self.std:g}")
 
     @property
     def positions(self) -> int:
@@ -88,7 +88,8 @@ def evaluate(config: Config, parameters: Parameters, bits: Tensor, seen: dict[st
 
     With a dictionary ``seen``, everything on the way is put into it, and every layer is computed at every position.
     """
-    bits, table = _checked(config, bits), _distinct(config, parameters)  # (batch, n), (K, R, D)
+    table = _distinct(config, parameters)  # (K, R, D)
+    bits = _checked(config, len(table), bits)  # (batch, n) or (K, batch, n)
     rows, asked = _asked(config, bits, last=config.layers == 1 and seen is None)
     x = _chosen(table[:, None, rows], asked)  # (K, batch, N, D); with a single layer (K, batch, 1, D) will do
     _note(seen, "", embedding=x)
@@ -299,16 +300,13 @@ def _note(seen: dict[str, Tensor] | None, prefix: str, **values: Tensor) -> None
         seen.update({prefix + name: value for name, value in values.items()})
 
 
-def _checked(config: Config, bits: Tensor) -> Tensor:
+def _checked(config: Config, count: int, bits: Tensor) -> Tensor:
     bits = torch.as_tensor(bits)
-    if bits.ndim < 2 or bits.shape[-1] != config.n:
-        raise ValueError(f"bits has shape {tuple(bits.shape)}; it must be (batch, {config.n}) for this encoder")
-    if bits.numel() and not bool(((bits == 0) | (bits == 1)).all()):
+    if bits.ndim not in (2, 3) or bits.shape[-1] != config.n:
+        raise ValueError(f"bits: expected shape (batch, {config.n}), got {tuple(bits.shape)}")
+    if bits.ndim == 3 and len(bits) != count:
+        raise ValueError(f"bits: expected inputs of {count} members, got those of {len(bits)}")
+    if not bool(((bits == 0) | (bits == 1)).all()):
         bad = bits[(bits != 0) & (bits != 1)][0].item()
-        raise ValueError(f"bits holds {bad:g}; it must hold 0 and 1 (signs are turned into bits by cube.to_bits)")
+        raise ValueError(f"bits: expected 0 and 1, got {bad:g}; signs are turned into bits by cube.to_bits")
     return bits.long()
-
-
-def _whole(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
