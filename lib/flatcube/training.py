@@ -129,7 +129,7 @@ class _Trainer:
         seeds = range(count) if seeds is None else seeds
         self.seeds = [cube.check_integer(seed, "seeds", 0) for seed in _each(seeds, count, "seeds")]
         self.rate, self.decay = (
-            torch.tensor(_each(np.atleast_1d(given).tolist() * (count if np.ndim(given) == 0 else 1), count, name))
+            torch.tensor(_each([given] * count if np.ndim(given) == 0 else given, count, name), dtype=torch.float64)
             for name, given in (("rate", settings.rate), ("decay", settings.decay))
         )  # (K,)
         numbers = torch.zeros(count, dtype=torch.float64)
