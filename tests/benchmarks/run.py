@@ -15,7 +15,7 @@ import arena
 
 HERE = Path(__file__).parent
 PEERS = HERE.parents[1] / "_build" / "peers"
-SUBJECTS = ["transform", "sensitivity", "book"]
+SUBJECTS = ["transform", "sensitivity", "training", "book"]
 
 
 def install() -> None:
