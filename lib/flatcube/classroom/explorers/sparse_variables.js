@@ -104,7 +104,7 @@ function render({ model, el }) {
     h("div", { class: "fx-controls" }, target.root, size.root, scale.root, delta.root, bump.root, share.root),
     h("div", { class: "fx-halves" },
       step("1. The head: attention a in percent", h("div", { class: "fx-named" }, h("span"), heads, h("span", {}, "b"), input.root, h("span", {}, "ℓ"), logits.root, h("span", {}, "a"), attention),
-        h("p", { class: "fx-hint" }, "Press a bit to flip it, a logit to choose or drop that bit. Position c is [CLS], which asks."), refused, worst),
+        h("p", { class: "fx-hint" }, "Press a bit to flip it, a logit to choose or drop that bit. Position c is [CLS], which asks."), refused, h("div", { class: "fx-space" }, worst)),
       step("2. The lookup: signal to value", picture, h("p", { class: "fx-hint" }, "Pale: where the lookup must be right. Below: how many chosen bits are 1. Dot: this input."))),
     h("dl", { class: "fx-facts" }, ...facts.map(({ text, node }) => h("div", {}, h("dt", {}, text), node))), verdict));
 
