@@ -28,9 +28,9 @@ def slider(on, name):
 @pytest.mark.parametrize("from_file", [False, True], ids=["served", "file"])
 def test_every_control(hand, from_file):
     on = hand(from_file=from_file)
-    on.after(lambda: on.keys(slider(on, "Tokens T"), "ArrowRight"), T=11)
-    assert slider(on, "Tokens T = 2,048").count() == 1
-    on.after(lambda: on.drag(slider(on, "Channels d"), 1.0), width=10)
+    on.after(lambda: on.keys(slider(on, "Tokens"), "ArrowRight"), T=11)
+    assert slider(on, "Tokens 2ᵏ = 2,048").count() == 1
+    on.after(lambda: on.drag(slider(on, "Channels"), 1.0), width=10)
     on.after(lambda: on.drag(slider(on, "Layers"), 1.0), layers=4)
     on.after(lambda: on.keys(slider(on, "Norm of the scores"), "ArrowLeft"), score=1.75)
     on.after(lambda: on.keys(slider(on, "Norm of the values"), "End"), value=4)

@@ -15,6 +15,8 @@ from scipy.optimize import brentq
 
 from flatcube import (
     blocks,
+    capacity,
+    covers,
     cube,
     fourier,
     handmade,
@@ -790,18 +792,17 @@ WRITTEN = [
         def reach(phi, eps):
             return (81 * eps / (8 * 3)) ** 0.5
     """),
-    ("6.4", "Twice too large", """
-        def critical(k):
-            half = k // 2
-            return 1 / (half * (half + 1))
+    ("6.4", "as large as the answer", """
+        def critical(a, s, D):
+            return a / s
     """),
-    ("6.4", "silent at odd ones", """
-        def critical(k):
-            return 1 / (k * (k + 1))
+    ("6.4", "the mean contains the answer itself", """
+        def critical(a, s, D):
+            return a / (s / D)
     """),
-    ("6.4", "You leave out i = 0", """
-        def critical(k):
-            return 1 / (2 * sum(k - i for i in range(2, k, 2)))
+    ("6.4", "divide by what the channel held", """
+        def critical(a, s, D):
+            return a * D - a
     """),
     ("6.5", "each of the two loses a half", """
         def least_beta(T, w):
@@ -827,6 +828,109 @@ WRITTEN = [
     ("6.6", "The wrong way round", """
         def repaired(last, T):
             return last if T % 2 else 1 - last
+    """),
+    ("8.1", "You compare functions on average", """
+        def covered(values, chosen, eps):
+            hits = 0
+            for f in values:
+                hits += any(sum(abs(f - values[c])) / len(f) <= eps for c in chosen)
+            return hits / len(values)
+    """),
+    ("8.1", "You count the functions", """
+        def covered(values, chosen, eps):
+            return len([f for f in values if any(np.all(np.abs(f - values[c]) <= eps) for c in chosen)])
+    """),
+    ("8.1", "You ask that all chosen functions be near", """
+        def covered(values, chosen, eps):
+            return np.mean([all(np.abs(f - values[c]).max() <= eps for c in chosen) for f in values])
+    """),
+    ("8.2", "You count one more", """
+        def corrections(w, inputs, eps):
+            step, u, count = eps / max(x @ x for x in inputs), np.zeros(len(w)), 1
+            while max(abs(inputs @ (w - u))) > eps:
+                gaps = inputs @ (w - u)
+                i = np.argmax(abs(gaps))
+                u = u + step * inputs[i] if gaps[i] > 0 else u - step * inputs[i]
+                count += 1
+            return count
+    """),
+    ("8.2", "You close the gap completely", """
+        def corrections(w, inputs, eps):
+            u = np.zeros(len(w))
+            for count in range(10_000):
+                gaps = inputs @ (w - u)
+                i = np.abs(gaps).argmax()
+                if abs(gaps[i]) <= eps:
+                    return count
+                u += gaps[i] * inputs[i] / (inputs[i] @ inputs[i])
+    """),
+    ("8.2", "what the theorem allows", """
+        def corrections(w, inputs, eps):
+            longest = max(np.linalg.norm(x) for x in inputs)
+            return np.floor((np.linalg.norm(w) * longest / eps) ** 2)
+    """),
+    ("8.3", "every matrix the same error", """
+        def share(sizes, reaches, eps):
+            return [eps / sum(reaches) for _ in sizes]
+    """),
+    ("8.3", "in proportion to the sizes", """
+        def share(sizes, reaches, eps):
+            return np.array([eps * size / np.dot(sizes, reaches) for size in sizes])
+    """),
+    ("8.3", "You forgot the factor", """
+        def share(sizes, reaches, eps):
+            return (sizes * sizes / reaches) ** (1 / 3)
+    """),
+    ("8.4", "as printed in ED. They have already done", """
+        def amplification(stretches, readout):
+            found, product = [], readout
+            for s in stretches:
+                found.append(product)
+                product *= s
+            return found
+    """),
+    ("8.4", "The read-out is missing", """
+        def amplification(stretches, readout):
+            return [np.prod(stretches) / np.prod(stretches[: i + 1]) for i in range(len(stretches))]
+    """),
+    ("8.4", "stretch its own error", """
+        def amplification(stretches, readout):
+            found, product = [], readout
+            for s in reversed(stretches):
+                product *= s
+                found.insert(0, product)
+            return found
+    """),
+    ("8.5", "Right as long as", """
+        def chain(C, m, A):
+            root = (C / m) ** 0.5
+            return root * (1 + np.log(A / root))
+    """),
+    ("8.5", "the integral is missing", """
+        def chain(C, m, A):
+            return A if C > m * A**2 else np.sqrt(C / m)
+    """),
+    ("8.5", "You stop at δ = 1/√m", """
+        def chain(C, m, A):
+            return m**-0.5 + np.sqrt(C / m) * (np.log(A) + np.log(m) / 2)
+    """),
+    ("8.6", "one after the other", """
+        def examples(T, d, w, delta):
+            from math import ceil, comb, log
+
+            return ceil(4 * (w * log(comb(T, d)) + w * log(16) - log(delta)))
+    """),
+    ("8.6", "The weights are missing", """
+        def examples(T, d, w, delta):
+            from math import comb
+
+            return int(np.ceil(4 * np.log(comb(comb(T, d), w) / delta)))
+    """),
+    ("8.6", "logarithms to base 2", """
+        def examples(T, d, w, delta):
+            from math import comb
+
+            return int(np.ceil(4 * (np.log2(float(comb(comb(T, d), w))) + 4 * w - np.log2(delta))))
     """),
 ]
 
@@ -863,6 +967,7 @@ def by_library(id: str, arguments: tuple):
     if id == "1.6":
         return dict(fourier.spectrum(cube.even_sum(list(arguments[0].items()), 5)).top(32))
     chapters = {"2": of_chapter_2, "3": of_chapter_3, "4": of_chapter_4, "5": of_chapter_5, "6": of_chapter_6}
+    chapters["8"] = of_chapter_8
     return chapters[id.partition(".")[0]](id, arguments)
 
 
@@ -952,13 +1057,10 @@ def of_chapter_5(id: str, arguments: tuple):
     return lookup.ramp(arguments[0].sum(axis=1) - arguments[0].shape[1], 1)
 
 
-def hits(k: int, N: int, delta: float = 0.0) -> np.ndarray:
+def hits(k: int, N: int) -> np.ndarray:
     """What the layer-norm network holds in ``hit`` at the places 0, …, N − 1 if k bits are 1."""
-    model, hit = parity.layer_norm_network(), parity.CHANNELS.index("hit")
-    with torch.no_grad():
-        model.layers[0].mlp.weights[1][1, hit] *= 1 + delta
-        seen = model.activations((torch.arange(N - 1) < k)[None].long())
-    return seen["layers.0.sum"][0, :, hit].roll(1).numpy()
+    seen = parity.layer_norm_network().activations((torch.arange(N - 1) < k)[None].long())
+    return seen["layers.0.sum"][0, :, parity.CHANNELS.index("hit")].roll(1).detach().numpy()
 
 
 def of_chapter_6(id: str, arguments: tuple):
@@ -973,9 +1075,12 @@ def of_chapter_6(id: str, arguments: tuple):
         phi, eps = arguments
         return brentq(lambda N: (1 + 81 * eps / 8 / (phi / N**2) ** 2) ** -0.5 - 0.5, 1, 1e5, xtol=1e-9)
     if id == "6.4":
-        (k,) = arguments
-        before, after = (hits(k, k + 1, delta)[::2].sum() for delta in (0, 1))
-        return before / (before - after)
+        a, s, D = arguments
+
+        def normed(delta: float) -> float:
+            return float(blocks.Norm(0.0)(torch.tensor([a, delta * s] + [0.0] * (D - 2)))[0])
+
+        return brentq(normed, 0, 100 * a * D, xtol=1e-16)
     if id == "6.5":
         T, w = arguments
         mean = lambda beta: np.exp(beta) / (2 * np.exp(beta) + 2 * T - 2)  # noqa: E731
@@ -985,6 +1090,35 @@ def of_chapter_6(id: str, arguments: tuple):
     for bit in bits:
         written = int(bit == written)
     return (bits.sum() + (written != last)) % 2  # with another first bit, the other end
+
+
+def of_chapter_8(id: str, arguments: tuple):
+    if id == "8.1":
+        values, chosen, eps = arguments
+        return (covers.distances(values)[:, chosen].min(axis=1) <= eps).mean()
+    if id == "8.2":
+        w, inputs, eps = arguments
+        found = covers.correct(w, inputs, eps)  # the same unless it has to project u back
+        free, step = np.zeros(len(w)), eps / np.square(inputs).sum(axis=1).max()
+        steps = 0
+        while np.abs(inputs @ (w - free)).max() > eps:
+            i = np.abs(inputs @ (w - free)).argmax()
+            free, steps = free + step * np.sign(inputs[i] @ (w - free)) * inputs[i], steps + 1
+        assert max(steps, len(found.steps)) <= covers.linear(np.linalg.norm(w), np.sqrt(eps / step), eps, 1) / np.log(3)
+        return steps
+    if id == "8.3":
+        return covers.split(*arguments)[0]
+    if id == "8.4":
+        stretches, readout = arguments
+        layers = tuple(capacity.Layer((capacity.Head(capacity.Norms.fixed(0), capacity.Norms(s, s, 1)),),
+                                      capacity.Norms(1, 1, 1)) for s in stretches)
+        reaches = capacity.cover(capacity.Network(layers, capacity.Norms(readout, readout, 1), 5)).reaches
+        return [reaches[f"layer {i} output"] for i in range(1, len(stretches) + 1)]
+    if id == "8.5":
+        C, m, A = arguments
+        return capacity.chaining(C, m=m, ceiling=A)
+    T, d, w, delta = arguments
+    return int(np.ceil(capacity.samples_needed(lambda m: capacity.occam(T, d, w, m=m, delta=delta)) - 1e-6))
 
 
 @EVERY

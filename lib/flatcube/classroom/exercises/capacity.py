@@ -30,7 +30,7 @@ def _classes(rng: np.random.Generator) -> list[tuple]:
     instances=_classes,
 )
 def covered(values: np.ndarray, chosen: np.ndarray, eps: float) -> float:
-    """The share of functions, rows of values (functions, inputs), within eps of a chosen one."""
+    """The share of the rows of values that are within eps of a chosen row."""
     return np.mean(np.abs(values[:, None] - values[chosen]).max(axis=2).min(axis=1) <= eps)
 
 
@@ -84,7 +84,7 @@ def _targets(rng: np.random.Generator) -> list[tuple]:
     instances=_targets,
 )
 def corrections(w: np.ndarray, inputs: np.ndarray, eps: float) -> int:
-    """How often u is corrected, each time at the worst input, until every |(w − u)·x| is at most eps."""
+    """How often u is corrected until no |(w − u)·x| is above eps."""
     step, u = eps / np.square(inputs).sum(axis=1).max(), np.zeros(len(w))
     for count in range(10_000):
         gaps = inputs @ (w - u)
@@ -150,7 +150,7 @@ def _parts(rng: np.random.Generator) -> list[tuple]:
     instances=_parts,
 )
 def share(sizes: np.ndarray, reaches: np.ndarray, eps: float) -> np.ndarray:
-    """Errors x > 0 with reaches @ x = eps that make sum((sizes / x) ** 2) as small as possible."""
+    """The x > 0 with reaches @ x = eps and the least sum((sizes / x) ** 2)."""
     x = np.cbrt(sizes**2 / reaches)
     return eps * x / (reaches @ x)
 
@@ -198,7 +198,7 @@ share.mistake(
     instances=lambda rng: [(rng.uniform(0.5, 4, n).round(1), float(rng.integers(2, 9))) for n in (2, 3, 4)],
 )
 def amplification(stretches: np.ndarray, readout: float) -> np.ndarray:
-    """By how much an error in the output of layer i moves the output of the network, for every i."""
+    """For each layer: how far an error of size 1 at its exit moves the output."""
     return np.array([readout * np.prod(stretches[i + 1 :]) for i in range(len(stretches))])
 
 
@@ -247,7 +247,7 @@ def _chains(rng: np.random.Generator) -> list[tuple]:
     instances=_chains,
 )
 def chain(C: float, m: int, A: float) -> float:
-    """The smallest value of δ + ∫ from δ to A of √(C/m)/ε dε over 0 < δ ≤ A."""
+    """The least value of δ + ∫ from δ to A of √(C/m)/ε dε, 0 < δ ≤ A."""
     cut = min(np.sqrt(C / m), A)
     return cut + np.sqrt(C / m) * np.log(A / cut)
 
@@ -296,7 +296,7 @@ def _sizes(rng: np.random.Generator) -> list[tuple]:
     instances=_sizes,
 )
 def examples(T: int, d: int, w: int, delta: float) -> int:
-    """The fewest m with 4 (log H + log(1/δ))/m ≤ 1; H counts sums of w components of degree d, 16 weights each."""
+    """The fewest m with 4 (log H + log(1/δ))/m ≤ 1."""
     from math import comb
 
     # your turn

@@ -82,9 +82,9 @@ function stack(title) {
 /** @param {{ model: import("./kit.js").Model, el: HTMLElement }} home */
 function render({ model, el }) {
   const LABELS = /** @type {Record<string, (state: State) => string>} */ ({
-    T: (s) => `Tokens T = ${(2 ** s.T).toLocaleString("en")}, a power of 2`, width: (s) => `Channels d = ${2 ** s.width}, a power of 2`,
+    T: (s) => `Tokens 2ᵏ = ${(2 ** s.T).toLocaleString("en")}, k =`, width: (s) => `Channels 2ᵏ = ${2 ** s.width}, k =`,
     layers: () => "Layers", score: () => "Norm of the scores", value: () => "Norm of the values", output: () => "Norm of the outputs",
-    readout: () => "Norm of the read-out", m: () => "Inputs m, a power of 10",
+    readout: () => "Norm of the read-out", m: () => "Inputs m = 10ᵏ, k =",
   });
   const sliders = Object.fromEntries(Object.keys(LABELS).map((key) => {
     const [min, max] = WHOLE[key] ?? [0.25, 4];
@@ -98,7 +98,7 @@ function render({ model, el }) {
   el.append(h("div", { class: "fx-box" },
     h("div", { class: "fx-controls" }, form.root, ...Object.values(sliders).map((one) => one.root)),
     h("p", { class: "fx-title fx-space" }, "Who fills the cover: shares of log N"), rows,
-    h("dl", { class: "fx-facts fx-space", role: "status" }, ...Object.entries(facts).map(([key, dd]) => h("div", {}, h("dt", {}, names[/** @type {"gap"} */ (key)]), dd))),
+    h("div", { role: "status", class: "fx-space" }, h("dl", { class: "fx-facts" }, ...Object.entries(facts).map(([key, dd]) => h("div", {}, h("dt", {}, names[/** @type {"gap"} */ (key)]), dd)))),
     h("p", { class: "fx-sentence" }, "A loss of 1 is what a constant guess has. ", verdict)));
 
   const explorer = connect(model, el, clean, (state) => {
