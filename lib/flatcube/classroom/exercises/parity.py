@@ -155,43 +155,46 @@ reach.mistake(
 )
 
 
-def _even_counts(rng: np.random.Generator) -> list[tuple]:
-    return [(2 * int(k),) for k in rng.integers(2, 400, 4)]
+def _remains(rng: np.random.Generator) -> list[tuple]:
+    """Answers of size 1/N², what a channel held before it was removed, and the number of channels."""
+    lengths = rng.integers(10, 1000, 4)
+    return [
+        (float(1 / N**2), round(float(rng.uniform(0.5, 2)), 2), D) for N, D in zip(lengths, (9, 8, 16, 9), strict=True)
+    ]
 
 
 @exercise(
     "6.4",
-    "One wrong weight",
-    minutes=15,
+    "What is left behind",
+    minutes=12,
     difficulty=3,
     hints=(
-        "Write the changed bump as the true one minus 2δ·relu(z). What do the even places i < k add up to?",
-        "The even places i = 0, 2, …, k − 2 contribute k − i = k, k − 2, …, 2. Their sum is (k/2)(k/2 + 1).",
+        "Layer norm first subtracts the mean of all channels. What is that mean, and what becomes of the answer?",
+        "Dividing by a positive number changes no sign: solve a − (a + δ·s)/D = 0 for δ.",
     ),
-    why="δ falls like 2/k², and k is about n/2: a weight that may be off by 1 % at 20 bits may be off by 1e-6 at 2000.",
-    instances=_even_counts,
+    why="The answer is about 1/N², so δ is about 8/N²: 2 % at 20 bits, two parts in a million at 2000.",
+    instances=_remains,
 )
-def critical(k: int) -> float:
-    """The δ at which (k − i + 1)₊ − 2(1 + δ)(k − i)₊ + (k − i − 1)₊ adds up to 0 over even i ≥ 0; k is even."""
-    surplus = 2 * sum(range(2, k + 1, 2))
-    return 1 / surplus
+def critical(a: float, s: float, D: int) -> float:
+    """The δ at which layer norm makes an answer a > 0 vanish if δ·s is left in one other channel of D, all else 0."""
+    return (D - 1) * a / s
 
 
 critical.mistake(
-    "Twice too large: the middle unit has weight −2, so a change by δ costs 2δ(k − i).",
-    lambda k: 1 / sum(range(2, k + 1, 2)),
+    "There the remainder is as large as the answer. But only a D-th part of it is taken from the answer's channel.",
+    lambda a, s, D: a / s,
 )
 critical.mistake(
-    "You add up all places below the count. These units are silent at odd ones.",
-    lambda k: 1 / (2 * sum(range(1, k + 1))),
+    "Almost: the mean contains the answer itself, too, and with it goes a D-th part of the answer.",
+    lambda a, s, D: D * a / s,
 )
 critical.mistake(
-    "You look at the place next to the count only. All even places below it leak, and far ones leak most.",
-    lambda k: 1 / 4,
+    "That is the remainder δ·s; divide by what the channel held.",
+    lambda a, s, D: (D - 1) * a,
 )
 critical.mistake(
-    "You leave out i = 0, the position that is added: it is even, too.",
-    lambda k: 1 / (2 * sum(range(2, k, 2))),
+    "Upside down: a fainter answer must be easier to lose.",
+    lambda a, s, D: s / ((D - 1) * a),
 )
 
 
