@@ -6,6 +6,7 @@ title, what its marks must show in a given state. A chart that has inputs and no
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from math import comb
@@ -320,6 +321,61 @@ def head_norms(state: dict, stored: list[Row]) -> Iterator[Row]:
             yield {"length": T, "kind": "measured", "matrix": matrix, "norm": R if matrix == "W_Q" else np.sqrt(bound)}
 
 
+# ------------------------------------------------------------------------------------------------ chapter 8
+
+
+def squares(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """As many squares of half-width ε as stated, each around a dot; every dot of the ellipse is in one of them."""
+    eps = state["radius"] / 10
+    found = [row for row in stored if row.get("tenths") == state["radius"] and "right" in row]
+    (said,) = [row["count"] for row in stored if row.get("tenths") == state["radius"] and "count" in row]
+    assert int(said.split()[0]) == len(found)
+    dots = np.array([(row["left"], row["low"]) for row in stored if "tenths" not in row])
+    assert len(dots) == 1 + 8 * 48
+    sides = np.array([[row[side] for side in ("left", "right", "low", "high")] for row in found])
+    assert np.allclose(sides[:, [1, 3]] - sides[:, [0, 2]], 2 * eps, atol=1e-4)
+    centres = (sides[:, [0, 2]] + sides[:, [1, 3]]) / 2
+    apart = np.abs(dots[:, None] - centres).max(axis=2)
+    assert apart.min(axis=1).max() <= eps + 1e-4 and apart.min(axis=0).max() < 1e-4
+    yield from found
+
+
+def splits(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The cost of two matrices of size 1 and reaches 1 and r when the first gets a share of the error."""
+    r = float(state["reach"])
+    for share in np.linspace(0.04, 0.96, 93):
+        yield {"share": share, "cost": 1 / share**2 + (r / (1 - share)) ** 2}
+    (best,) = [row for row in stored if row["reach"] == state["reach"] and "least" in row]
+    assert best["share"] == pytest.approx(1 / (1 + r ** (2 / 3)), rel=1e-4)  # where the derivative vanishes
+    assert best["least"] == pytest.approx((1 + r ** (2 / 3)) ** 3, rel=1e-4)
+
+
+def with_positions(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """H heads with norms 0.05, width 16, on tokens of norm 2: H³ times one head; trained positions add T·16·log 21."""
+    size, reach = 2 * 2 * 16 * 0.05, 0.05 * 2
+    one = ((size * reach) ** (2 / 3) + (2 * 16 * 0.05) ** (2 / 3)) ** 3
+    for T in (10**k for k in range(1, 8)):
+        fixed = int(state["count"]) ** 3 * one * np.log(2 * 1000 * T + 1) / 0.01
+        yield {"positions": "fixed", "T": T, "log_n": fixed}
+        yield {"positions": "trained", "T": T, "log_n": fixed + T * 16 * np.log(21)}
+
+
+def promises(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Occam's bound by hand; those by covers fall with m, from their trivial values, where the library says."""
+    T, k = map(int, re.findall(r"\d+", state["tiling"]))
+    w, rows = T // k, [row for row in stored if row.get("tiling") == state["tiling"]]
+    for e in range(28):
+        occam = 4 * (np.log(float(comb(comb(T, k), w))) + w * np.log(16) + np.log(20)) / 10.0**e
+        if 1e-3 < occam < 1e4:
+            yield {"kind": "Occam", "m": 10.0**e, "bound": occam}
+    for form, factor in {"as printed": 16, "corrected": 16, "explicit": 32}.items():
+        drawn = [row for row in rows if row["kind"] == f"cover, {form}"]
+        falling = [row["bound"] for row in drawn]
+        assert falling == sorted(falling, reverse=True) and drawn[6]["m"] == 1e6
+        assert falling[6] == pytest.approx(factor * 2 * np.sqrt(w), rel=2e-3)
+        yield from drawn
+
+
 # For each chapter and title of a chart with inputs: (state of the inputs, the rows stored in the chart) → the rows that
 # its marks must show. Only the fields of these rows are compared; marks without them, such as rules, are left out.
 EXPECTED: dict[str, dict[str, Shown]] = {
@@ -350,6 +406,12 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "A bag writes ones only, in no order that matters": written,
         "A thousand times as many bits cost seven units more on the logits": averaging,
         "Only the query knows how long the input is": head_norms,
+    },
+    "08-capacity": {
+        "A few squares cover the whole class": squares,
+        "The cost has one minimum, and the lemma finds it": splits,
+        "Fixed positions cost a logarithm of T, trained ones T": with_positions,
+        "Below the line a bound says something": promises,
     },
 }
 
