@@ -77,9 +77,9 @@ def _positions(dtype: torch.dtype) -> Callable[[int], Tensor]:
 
     def codes(length: int) -> Tensor:
         if length - 1 > longest(dtype):
+            kind = str(dtype).removeprefix("torch.")
             raise ValueError(
-                f"symbols: expected at most {longest(dtype)} bits, the longest input on which this network is exact in "
-                f"{str(dtype).removeprefix('torch.')}, got {length - 1}"
+                f"symbols: expected at most {longest(dtype)} bits, beyond which {kind} is not exact, got {length - 1}"
             )
         i = torch.arange(1, length + 1, dtype=torch.float64) % length
         place = torch.zeros(length, len(CHANNELS), dtype=torch.float64)
