@@ -72,6 +72,7 @@ def opened(browser, tmp_path_factory):
             new_code_cell(f"print('{name} has', {name}.state['n'])"),
             new_code_cell(f"{name}.state = {{**{name}.state, 'n': 5}}"),
         ]
+    cells.append(new_code_cell("from flatcube.classroom.exercises import solution\nsolution('1.1')"))
     notebook.write(notebook.clean(new_notebook(cells=cells)), folder / "small.ipynb")
     tall = {"width": 1400, "height": 8000}  # JupyterLab keeps only cells on screen in the page
     with lab(folder) as home, visiting(browser, home + "lab/tree/small.ipynb", home, viewport=tall) as visit:
@@ -110,6 +111,18 @@ def test_an_explorer_and_python_move_each_other(opened, name):
     run_cell(page, first + 2)
     root.and_(page.locator("[data-state*='\"n\":5']")).wait_for()
     hand.compare()
+
+
+def test_a_folded_solution_shows_that_it_opens(opened):
+    """Once an explorer has run and brought its styles; JupyterLab's MyST extension hides the triangle of every fold."""
+    last = len(CHARTS) + 3 * len(NAMES)
+    run_cell(opened.page, last)
+    handle = opened.page.locator(".jp-CodeCell").nth(last).locator("details > summary")
+    handle.wait_for()
+    looks = "e => getComputedStyle(e).listStyleType"
+    assert handle.evaluate(looks) == "disclosure-closed"
+    handle.click()
+    assert handle.evaluate(looks) == "disclosure-open"
 
 
 def test_jupyterlab_asked_for_nothing_outside(opened):
