@@ -270,7 +270,7 @@ def _silences(rng: np.random.Generator) -> list[tuple]:
     instances=_silences,
 )
 def still_possible(n: int, samples: int, delta: float) -> float:
-    """The largest as(f) for which all flips stay silent with probability ≥ delta."""
+    """The largest as(f) that keeps all flips silent with probability ≥ delta."""
     return n * (1 - delta ** (1 / samples))
 
 
