@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flatcube import cube, fourier, handmade, sampling, sensitivity
+from flatcube import cube, fourier, handmade, parity, sampling, sensitivity
 from flatcube.classroom.explorers import explorer
 from tests.browser.hand import Hand, drag
 
@@ -321,6 +321,77 @@ def head_norms(state: dict, stored: list[Row]) -> Iterator[Row]:
             yield {"length": T, "kind": "measured", "matrix": matrix, "norm": R if matrix == "W_Q" else np.sqrt(bound)}
 
 
+# ------------------------------------------------------------------------------------------------ chapter 6
+
+
+def ballots(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Each of k ones compares the ones up to it with those after it."""
+    k = state["ones"]
+    assert sum(1 if j > k - j else -1 for j in range(1, k + 1)) == k % 2
+    yield from ({"j": j, "margin": j - (k - j), "vote": "yes" if j > k - j else "no"} for j in range(1, k + 1))
+
+
+def faded(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """What ε leaves of the output for a string that begins with n // 2 ones, from the formula of the chapter."""
+    eps, lengths = float(state["eps"]), sorted({row["n"] for row in stored if "n" in row})
+    assert (lengths[0], lengths[-1], len(lengths)) == (4, 2000, 12)
+    for n in lengths:
+        N, k = n + 1, n // 2
+        side = (-1) ** k
+        held = np.array([1, k / N, side, 1 / N, k / N, side / N])  # at place k, before the channel that balances them
+        answer = 1 / np.sqrt((held @ held + held.sum() ** 2) / 9 + eps) / N**2
+        yield {"eps": state["eps"], "n": n, "output": 1 / np.sqrt(1 + 81 / 8 * eps / answer**2)}
+
+
+def one_weight(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """All answers are right while the change is far below 1/N², and always for the read-out; far above not."""
+    rows = [row for row in stored if row["weight"] == state["which"]]
+    changes = {float(f"{10**power:.5g}") for power in np.arange(-8, 0, 0.5)}
+    assert {(row["n"], row["change"]) for row in rows} == {
+        (n, change) for n in ("8", "32", "125", "500", "2000") for change in changes
+    }
+    for row in rows:
+        size = row["change"] * (int(row["n"]) + 1) ** 2
+        assert size > 1 or row["right"] == 1
+        assert size < 1000 or (row["right"] == 1) == state["which"].startswith("read-out")
+        yield row
+
+
+def four_ways(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Norms and numbers of weights in closed form; noise thresholds that fall with the length, or hardly do."""
+    lengths, names = (4, 8, 16, 32, 64, 128), {row["network"] for row in stored}
+    assert len(names) == 5
+    if state["measure"] == "noise that it survives":
+        rows = [row for row in stored if row["measure"] == state["measure"]]
+        for name in names:
+            values = [row["value"] for row in sorted(rows, key=lambda row: row["n"]) if row["network"] == name]
+            if "scratchpad" in name:
+                assert max(values) < 4 * min(values)
+            else:
+                assert values == sorted(values, reverse=True) and values[-1] < values[0] / 20
+        yield from rows
+        return
+    for n in lengths:
+        N, D = n + 1, int(np.log2(n)) + 1
+        if state["measure"] == "number of weights":
+            of_pad = {"scratchpad, one-hot": 2 * N**2 + 8 * N + 8, "scratchpad, binary": 2 * D**2 + 8 * D + 8}
+            wave = 3 * (n + 2) ** 2 + 3 * (n + 2) + 4 * N * (2 * (n + 2) + 1)
+            values = {"nested majorities": 140, "memorised wave": wave, "layer norm": 769} | of_pad
+        else:
+            logits = {code: [t + m for t, m in zip(parity.thresholds(n, code), np.log([2, 100]), strict=True)]
+                      for code in ("one-hot", "binary")}  # fmt: skip
+            rest = 256 + 4 + 37 / 32 + 3
+            wave = sum(handmade.norms(handmade.Design([(tuple(range(1, N)), 1.0)], n)).values()) + 1
+            values = {
+                "nested majorities": 14 * N**2 + (N + 0.25) ** 2 + (N + 0.75) ** 2 + 72.625,
+                "memorised wave": wave,
+                "layer norm": 89.125,
+                "scratchpad, one-hot": n * sum(np.square(logits["one-hot"])) + rest,
+                "scratchpad, binary": (D - 1) * sum(np.square(logits["binary"])) / 4 + rest,
+            }
+        yield from ({"network": name, "n": n, "value": value} for name, value in values.items())
+
+
 # ------------------------------------------------------------------------------------------------ chapter 8
 
 
@@ -406,6 +477,12 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "A bag writes ones only, in no order that matters": written,
         "A thousand times as many bits cost seven units more on the logits": averaging,
         "Only the query knows how long the input is": head_norms,
+    },
+    "06-parity": {
+        "Odd strings win by one vote, even ones tie": ballots,
+        "Any ε above zero sets a length limit": faded,
+        "Long inputs forgive no weight but the read-out": one_weight,
+        "Only the binary scratchpad is cheap in all three": four_ways,
     },
     "08-capacity": {
         "A few squares cover the whole class": squares,

@@ -18,6 +18,7 @@ SMALLER = {
     "03-queries": {"SEED": 7, "N": 20},
     "04-handmade": {"SEED": 7, "T": 6},
     "05-sparse-variables": {"SEED": 7, "T": 8},
+    "06-parity": {"SEED": 7, "N": 500},
     "08-capacity": {"SEED": 7, "T": 12},
 }
 
