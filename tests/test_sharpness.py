@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from flatcube import blocks, encoder, gradients, handmade, landscape, sharpness
+from flatcube import blocks, encoder, gradients, handmade, landscape, recording, sharpness
 
 BITS = (torch.arange(16)[:, None] >> torch.arange(4)) & 1
 
@@ -112,7 +112,7 @@ KINDS = [
 @pytest.mark.parametrize("choices", KINDS, ids=str)
 def test_recorded_gradient_norms_of_encoders_are_those_of_single_gradients(choices: dict, exclude: tuple[str, ...]):
     model = small(**choices)
-    assert torch.allclose(gradients.plain(model, BITS), model(BITS), rtol=0, atol=1e-12)
+    assert torch.allclose(recording.followed(model, BITS)[0], model(BITS), rtol=0, atol=1e-12)
     found, slow = gradients.recorded(model, BITS, exclude), gradients.one_by_one(model, BITS, exclude)
     assert found.keys() == slow.keys() and ("positions" in found) == (exclude == ())
     for name in slow:
@@ -130,7 +130,7 @@ def test_wide_weights_are_never_formed_and_narrow_ones_are():
     """Both ways to ‖Σ aᵀδ‖², on either side of P(I + J) = IJ."""
     for places, wide, high in ((1, 7, 9), (3, 7, 9), (9, 3, 2)):
         a, slope = torch.randn(5, places, wide).double(), torch.randn(5, places, high).double()
-        use = gradients._Use("w", slope, a)
+        use = recording.Use("w", slope, a[:, None])
         assert torch.allclose(gradients._squared([(use, slope)], slope), (a.mT @ slope).square().sum((1, 2)))
 
 
@@ -397,7 +397,8 @@ def test_chunks_stay_within_the_budget():
         land = landscape.Landscape(model, x, budget=budget)
         for task, passes in landscape._PASSES.items():
             copies, rows = land.chunks(50, task)
-            assert copies * (land.weight_bytes + rows * land.input_bytes) * passes <= budget
+            each, per = land.bytes(task != "outputs")
+            assert copies * (each + rows * per) * passes <= budget
             assert 1 <= copies <= 50 and 1 <= rows <= 300
     assert land.chunks(50, "outputs")[0] * land.chunks(50, "outputs")[1] > 50  # and the memory is used
 

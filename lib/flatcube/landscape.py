@@ -10,13 +10,14 @@ in ``budget`` bytes. The draws of an estimate do not depend on how they were cut
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from scipy.special import stdtrit
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from flatcube import blocks
@@ -25,8 +26,9 @@ from flatcube.sampling import Estimate, check_count, check_probability
 __all__ = ["BUDGET", "Landscape", "Sampled", "sampled", "known", "chosen", "generator", "random_vectors"]
 
 BUDGET = 1 << 27  # bytes
-_CACHE = 1 << 25  # bytes; forward passes on more at once leave the processor's cache
-_ROWS = 128  # inputs in a chunk, if memory allows
+_ROWS = 256  # inputs of a copy that are worked on at once, if memory allows
+_CACHE, _PAIRS = 1 << 24, 512  # a forward pass is fastest on so many bytes, or so many pairs of copy and input
+_MEASURED: dict[tuple, tuple[int, int]] = {}
 _PASSES = {"outputs": 1, "gradients": 3, "products": 8}  # values held, in units of one forward pass
 
 
@@ -53,12 +55,19 @@ class Landscape:
         self.shapes = {name: weight.shape for name, weight in weights.items()}
         self.theta = torch.cat([weight.flatten() for weight in weights.values()])
         self.size = len(self.theta)
-        self.weight_bytes = self.theta.nbytes
-        self.input_bytes = self._measured_bytes()
-        self.base = self.outputs(self.theta.new_zeros(1, self.size))[0]
-        self.y = self.base if y is None else torch.as_tensor(y).to(self.base)
-        if self.y.shape != self.base.shape:
-            raise ValueError(f"y: expected shape {tuple(self.base.shape)}, got {tuple(self.y.shape)}")
+        self.given = None if y is None else torch.as_tensor(y)
+        if self.given is not None and self.given.shape != self.base.shape:
+            raise ValueError(f"y: expected shape {tuple(self.base.shape)}, got {tuple(self.given.shape)}")
+
+    @cached_property
+    def base(self) -> Tensor:
+        """f_θ(x), (batch,)."""
+        return self.outputs(self.theta.new_zeros(1, self.size))[0]
+
+    @cached_property
+    def y(self) -> Tensor:
+        """The targets, (batch,)."""
+        return self.base if self.given is None else self.given.to(self.base)
 
     def parameters(self, vectors: Tensor) -> dict[str, Tensor]:
         """Vectors (K, D) as weights by name, (K, …) each."""
@@ -96,11 +105,23 @@ class Landscape:
 
     def chunks(self, count: int, task: str) -> tuple[int, int]:
         """How many copies, and how many inputs, are worked on at once: together at most ``budget`` bytes."""
-        each, per = self.weight_bytes * _PASSES[task], self.input_bytes * _PASSES[task]
-        budget = min(self.budget, _CACHE) if task == "outputs" else self.budget
+        each, per = (_PASSES[task] * size for size in self.bytes(task != "outputs"))
+        budget = min(self.budget, max(_CACHE, 2 * each + _PAIRS * per)) if task == "outputs" else self.budget
         rows = max(min(len(self.x), _ROWS, (budget - each) // per), 1)
         copies = max(min(count, budget // (each + rows * per)), 1)
         return copies, max(min(len(self.x), (budget // copies - each) // per), rows)
+
+    def bytes(self, slopes: bool) -> tuple[int, int]:
+        """The bytes of all values computed for one copy, and for one of its inputs, if derivatives follow or not.
+
+        They are measured once for every kind of network, by the names and shapes of its weights and inputs.
+        """
+        key = (type(self.model), *self.shapes.items(), self.theta.dtype, self.x.shape[1:], slopes)
+        if key not in _MEASURED:
+            totals = [self._computed_bytes(rows, slopes) for rows in (4, 8)]
+            per = max((totals[1] - totals[0]) // 4, 1)
+            _MEASURED[key] = self.theta.nbytes + max(totals[0] - 4 * per, 0), per
+        return _MEASURED[key]
 
     def _gradients(self, shifts: Tensor) -> Tensor:
         total = torch.zeros_like(shifts)
@@ -128,20 +149,19 @@ class Landscape:
     def _errors(self, outputs: Tensor, y: Tensor) -> Tensor:
         return (outputs - y).square().reshape(*outputs.shape[:2], -1).sum(-1)
 
-    def _measured_bytes(self) -> int:
-        """The bytes of all values that one copy computes for one input."""
-        some = self.x[:8]
-        with _Bytes() as counter, torch.no_grad():
-            blocks.many(self.model, self.parameters(self.theta[None]), some)
-        return max(counter.total // len(some), 1)
+    def _computed_bytes(self, rows: int, slopes: bool) -> int:
+        weights = self.parameters(self.theta[None].requires_grad_(slopes))
+        with torch.set_grad_enabled(slopes), _Bytes() as counter:
+            blocks.many(self.model, weights, self.x[:1].expand(rows, *self.x.shape[1:]))
+        return counter.total
 
 
-class _Bytes(TorchDispatchMode):
+class _Bytes(TorchFunctionMode):
     """Adds up the sizes of all tensors that are computed; views of what is there cost nothing."""
 
     total = 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         result = func(*args, **(kwargs or {}))
         given = {_storage(leaf) for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)}
         made = (leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor) and _storage(leaf) not in given)
