@@ -101,6 +101,10 @@ def test_activations_are_the_prefix_sums_and_the_parities():
     assert seen["layers.0.output"][:, :4, -1].numpy() == pytest.approx(even, abs=1e-10)
 
 
+def test_the_prefix_sums_of_a_very_large_scale_are_the_means():
+    assert handmade.prefix_sums(Design(PAIR, 4, scale=1e3), BITS[4])[:, 0] == pytest.approx(BITS[4][:, :2].mean(axis=1))
+
+
 def test_the_wave_by_interpolation():
     a = np.linspace(-0.5, 1.7, 2201)
     for d in range(1, 9):
@@ -318,6 +322,11 @@ PAIR = [((1, 2), 1.0)]
         (lambda: handmade.build(PAIR, 4, scale=math.inf), "scale: expected a finite number"),
         (lambda: handmade.build(PAIR, 4, gamma=math.nan), "gamma: expected a finite number"),
         (lambda: handmade.build(PAIR, 4)([[1, 0, 1]]), "built for length 4"),
+        (lambda: handmade.evaluate(Design(PAIR, 4), [[1, -1, 1, 1]]), "these are already signs"),
+        (lambda: handmade.evaluate(Design(PAIR, 4), [[1, 0, 1]]), r"shape \(batch, 4\), got \(1, 3\)"),
+        (lambda: handmade.prefix_sums(Design(PAIR, 4), [[2, 0, 1, 1]]), "bits: expected 0 and 1, got 2"),
+        (lambda: handmade.gradient_norms(Design(PAIR, 4), [1, 0, 1, 1]), r"shape \(batch, 4\), got \(4,\)"),
+        (lambda: handmade.breakpoints(3, "fine"), "grid: expected one of full, trimmed"),
         (lambda: handmade.gradient_norms(Design(PAIR, 4, mode="soft"), BITS[4]), "hold in hard mode"),
         (lambda: handmade.gradient_norms(Design(PAIR, 4, scale=1.0), BITS[4]), "for a scale above"),
         (lambda: handmade.rescale(handmade.build(PAIR, 4), 0), "alpha: expected"),

@@ -58,9 +58,8 @@ class Design:
     def __post_init__(self) -> None:
         cube.check_integer(self.T, "T", 1)
         object.__setattr__(self, "components", _checked_components(self.components, self.T))
-        for name, allowed in (("mode", MODES), ("grid", GRIDS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        _check_word("mode", self.mode, MODES)
+        _check_word("grid", self.grid, GRIDS)
         _check_number("kappa", self.kappa, "a number above 0 and at most 1", lambda value: 0 < value <= 1)
         _check_number("tau", self.tau, "a number above 0", lambda value: value > 0)
         for name in ("scale", "gamma"):
@@ -136,6 +135,19 @@ def _check_number(name: str, value: float, allowed: str, test: Callable[[float],
         raise ValueError(f"{name}: expected {allowed}, got {value}")
 
 
+def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
+
+
+def _checked_bits(bits: np.ndarray, T: int) -> np.ndarray:
+    bits = np.asarray(bits)
+    cube.to_signs(bits)  # which refuses all but 0 and 1
+    if bits.ndim != 2 or bits.shape[1] != T:
+        raise ValueError(f"bits: expected an array of shape (batch, {T}), got {bits.shape}")
+    return bits
+
+
 # --- the wave and the scale it needs ----------------------------------------------------------------------------------
 
 
@@ -144,6 +156,7 @@ def breakpoints(degree: int, grid: str = "full") -> tuple[np.ndarray, np.ndarray
 
     trap_k(a) = 4d [(a−c+1/2d)₊ − (a−c+1/4d)₊ − (a−c−1/4d)₊ + (a−c−1/2d)₊] with c = k/d, times 1[k even] (SP Thm 9).
     """
+    _check_word("grid", grid, GRIDS)
     k = np.arange(0, cube.check_integer(degree, "degree", 1) + 1, 2 if grid == "trimmed" else 1)
     kinks = (k[:, None] + np.array([-1 / 2, -1 / 4, 1 / 4, 1 / 2])) / degree
     return kinks, 4 * degree * (k[:, None] % 2 == 0) * np.array([1, -1, -1, 1])
@@ -184,19 +197,20 @@ def threshold(design: Design) -> float:
 
 def prefix_sums(design: Design, bits: np.ndarray) -> np.ndarray:
     """a_i = (n_i e^β + N_i)/(d e^β + M_i): what position i holds after the first attention, (batch, w)."""
-    bits, d, lift = np.asarray(bits, dtype=float), design.degree, math.exp(design.beta)
+    bits, d = _checked_bits(bits, design.T), design.degree
+    inverse = math.exp(-design.beta)  # numerator and denominator times e^−β: a large scale does not overflow
     columns = []
     for members in design.subsets:
         inside = bits[:, np.array(members, dtype=int) - 1].sum(axis=1)
         outside = bits.sum(axis=1) - inside + 2 * (design.mode == "sink")
         others = design.T + 1 - len(members) - (len(members) < d)
-        columns.append((inside * lift + outside) / (d * lift + others))
+        columns.append((inside + outside * inverse) / (d + others * inverse))
     return np.stack(columns, axis=1)
 
 
 def evaluate(design: Design, bits: np.ndarray) -> np.ndarray:
     """f(x) = Σ λ_i even_{S_i}(x) at bits (batch, T), without any network."""
-    bits = np.asarray(bits)
+    bits = _checked_bits(bits, design.T)
     even = [1 - bits[:, np.array(members, dtype=int) - 1].sum(axis=1) % 2 for members in design.subsets]
     return np.stack(even, axis=1) @ design.weights
 
@@ -239,7 +253,7 @@ def gradient_norms(design: Design, bits: np.ndarray) -> dict[str, np.ndarray]:
             f"design: the closed forms hold in hard mode and for a scale above {threshold(design):.6g}, "
             f"got mode {design.mode!r} and scale {design.beta:.6g}"
         )
-    bits, d, weights = np.asarray(bits, dtype=float), design.degree, design.weights
+    bits, d, weights = _checked_bits(bits, design.T), design.degree, design.weights
     a, mean = prefix_sums(design, bits), bits.sum(axis=1) / (design.T + 1)  # (batch, w), (batch,)
     counts = np.rint(a * d)
     even = 1 - counts % 2

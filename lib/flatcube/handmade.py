@@ -232,7 +232,7 @@ def _grouped(values: Iterator[tuple[str, float]]) -> dict[str, float]:
 
 def rescale(model: blocks.Encoder, alpha: float) -> blocks.Encoder:
     """(E, b, F) → (αE, αb, F/α): the same function, since relu(αu) = α relu(u) for α > 0 (SP App. D)."""
-    if not (isinstance(alpha, (int, float)) and 0 < alpha < math.inf):
+    if not (isinstance(alpha, (int, float, np.integer, np.floating)) and 0 < alpha < math.inf):
         raise ValueError(f"alpha: expected a number above 0, got {alpha!r}")
     state = model.state_dict()
     factors = {"E": alpha, "b": alpha, "F": 1 / alpha}
@@ -267,7 +267,8 @@ def project(model: blocks.Encoder, matrix: Tensor, *, inverse: bool = False) -> 
     Weights that read channels become JᵀW (``inverse``: J⁺W, exact for p ≥ T+1), weights that write them WJ; so
     W₁ → JᵀW₁J, and the first logits become G W₁ G with the Gram matrix G = PPᵀ ≈ I (SP App. B.2).
     """
-    places, width = model.positions.shape[0], torch.as_tensor(matrix).shape[-1]
+    matrix = torch.as_tensor(matrix, dtype=torch.float64)
+    places, width = model.positions.shape[0], matrix.shape[-1] if matrix.ndim else 0
     if tuple(matrix.shape) != (places, width):
         raise ValueError(f"matrix: expected {places} rows, one for each position, got shape {tuple(matrix.shape)}")
     if inverse and width < places:
