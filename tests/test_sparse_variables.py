@@ -234,7 +234,9 @@ def test_what_a_junta_is():
     assert juntas.is_sparse(table, (2, 5, 6)) and not juntas.is_sparse(table, (2, 5))
     assert not juntas.is_symmetric(table, (2, 5, 6)) and juntas.is_symmetric(cube.subset_parity((1, 4), 5), (1, 4))
     assert np.array_equal(juntas.restricted(table, (2, 5, 6)), cube.formula("(x1 & x2) | ~x3"))
-    assert juntas.levels(cube.subset_parity((1, 4), 5), (4, 1)).tolist() == [1, -1, 1]
+    for chosen in ((4, 1), iter((4, 1))):
+        assert juntas.levels(cube.subset_parity((1, 4), 5), chosen).tolist() == [1, -1, 1]
+    assert juntas.strictness(np.ones(4), ()) == juntas.separation(np.ones(4), ()) == math.inf
 
 
 def test_directions_by_their_inner_products():
@@ -263,12 +265,22 @@ WRONG = [
     (lambda: sv.Selector(3, (1,), vectors=np.eye(2)), r"vectors: expected 3 rows, .* got shape \(2, 2\)"),
     (lambda: sv.Selector(2, (1,), "trainable", vectors=np.eye(2)), "vectors: expected none"),
     (lambda: sv.Selector(8, (1, 2, 3), vectors=directions.tilted(8, (1, 2, 3), 0.1)), "coherence of at most 0.00"),
-    (lambda: sv.Selector(8, (1, 2, 3), vectors=directions.tilted(8, (1, 2, 3), 0.4), form="printed"), "at most 0.333"),
+    (lambda: sv.Selector(8, (1, 2, 3), vectors=directions.tilted(8, (1, 2, 3), 0.4), form="printed"), "below 0.333"),
     (lambda: sv.represent(sv.Selector(8, (1, 2)), PARITY), r"values: expected 3 numbers, .* got shape \(4,\)"),
     (lambda: sv.represent(sv.Selector(8, (1, 2)), [1, math.nan, 0]), "values: expected finite numbers, got nan"),
     (lambda: sv.represent(sv.Selector(12, range(1, 13), outputs="each"), [0] * 4096), "chosen: a lookup of all 4096"),
     (lambda: sv.as_symbols([[0, -1]]), "bits: expected 0 and 1, got -1"),
     (lambda: sv.as_symbols([[0, 2]], "bag"), "bits: expected 0 and 1, got 2"),
+    (lambda: sv.as_symbols([[0, 0.5]]), "bits: expected 0 and 1, got 0.5"),
+    (lambda: sv.as_symbols([[0, 1]], "bags"), "encoding: expected one of fixed, trainable, bag, got 'bags'"),
+    (lambda: sv.Selector(3, (1, 3)).target([[-1, 1, 1]]), "bits: expected 0 and 1, got -1"),
+    (lambda: sv.Selector(3, (1, 3)).target([[0, 1]]), r"bits: expected an array of shape \(batch, 3\), got \(1, 2\)"),
+    (lambda: scales.logit_scale(8, 2, 0.0), "gamma: expected a number above 0 and at most 1, got 0.0"),
+    (lambda: scales.logit_scale(8, 2, 1.0, math.nan), "vectors: expected a coherence of at most .* got nan"),
+    (lambda: scales.worst_error(2, 5, 1.0), "s: expected an integer from 1 to 2, got 5"),
+    (lambda: scales.worst_error(8, 2, 1.0, encoding="bags"), "encoding: expected one of fixed, trainable, bag"),
+    (lambda: scales.smallest_scale(8, 2, -0.1), "error: expected a number above 0, got -0.1"),
+    (lambda: lookup.lookup(np.zeros((1, 1, 1)), [1], 0.1), r"points: expected an array of shape \(n, d\)"),
     (lambda: lookup.lookup([0, 1], [1, 2], 0.5), "delta: expected at most a quarter of the least distance 1, got 0.5"),
     (lambda: lookup.lookup([[0, 0], [9, 9]], [1, 2], 2), "delta: expected at most 1, .* got 2"),
     (lambda: lookup.lookup([0, 1], [1, 2], 0), "delta: expected a number above 0, got 0"),
@@ -276,6 +288,11 @@ WRONG = [
     (lambda: lookup.lookup([[0, 0], [9, 9]], [1, 2], 0.5, layers=2), "layers: expected 3, or 2 for points with one"),
     (lambda: lookup.bump(0, 1, form="new"), "form: expected repaired or printed, got 'new'"),
     (lambda: directions.with_inner_products([[1, 2], [2, 1]]), "gram: expected a positive definite matrix"),
+    (lambda: directions.with_inner_products([[1, 0.5], [0, 1]]), "gram: expected a symmetric matrix"),
+    (lambda: directions.tilted(3, (1, 2), math.nan), "gram: expected finite numbers, got nan"),
+    (lambda: directions.dimension_for(0, 0.5), "count: expected an integer ≥ 1, got 0"),
+    (lambda: juntas.is_sparse(np.ones(3), (1,)), "table: expected a length that is a power of two, got 3"),
+    (lambda: juntas.distance(np.ones(1), np.ones(4)), "f, g: expected arrays of one shape"),
     (lambda: directions.capacity(9, 0), "delta: expected a number above 0 and at most 1, got 0"),
     (lambda: juntas.restricted(cube.parity(3), (1, 2)), r"table: expected a function of the variables \[1, 2\] only"),
     (lambda: juntas.levels(cube.first(2), (1, 2)), "table: expected a symmetric function"),

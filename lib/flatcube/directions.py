@@ -36,7 +36,7 @@ def random_directions(count: int, dimension: int, *, rng: np.random.Generator | 
 
 def capacity(dimension: int, delta: float) -> int:
     """⌊exp(dΔ²/4)⌋: so many unit vectors with coherence at most Δ exist, by drawing them at random."""
-    return math.floor(math.exp(dimension * _check_delta(delta) ** 2 / 4))
+    return math.floor(math.exp(cube.check_integer(dimension, "dimension", 1) * _check_delta(delta) ** 2 / 4))
 
 
 def dimension_for(count: int, delta: float) -> int:
@@ -45,13 +45,17 @@ def dimension_for(count: int, delta: float) -> int:
     >>> dimension_for(1000, 0.5), dimension_for(1000, 0.01)
     (111, 1000)
     """
-    return min(count, math.ceil(4 * math.log(count) / _check_delta(delta) ** 2))
+    least = math.ceil(4 * math.log(cube.check_integer(count, "count", 1)) / _check_delta(delta) ** 2)
+    return min(count, max(least, 1))
 
 
 def with_inner_products(gram: np.ndarray) -> np.ndarray:
     """Vectors (T, T) with the inner products gram (T, T), by Cholesky's factorisation."""
+    gram = cube.check_numbers(np.asarray(gram, float), "gram")
+    if gram.ndim != 2 or gram.shape != gram.T.shape or not np.allclose(gram, gram.T):
+        raise ValueError("gram: expected a symmetric matrix, as inner products are")
     try:
-        return np.linalg.cholesky(np.asarray(gram, float))
+        return np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
         raise ValueError("gram: expected a positive definite matrix; no vectors have these inner products") from None
 

@@ -19,7 +19,7 @@ def is_sparse(table: np.ndarray, chosen: Iterable[int]) -> bool:
     >>> is_sparse(cube.subset_parity((1, 3), 4), (1, 3)), is_sparse(cube.parity(4), (1, 3))
     (True, False)
     """
-    table = np.asarray(table)
+    table = cube.check_table(table, axis=0)
     inside = np.arange(len(table)) & cube.mask(chosen, len(table).bit_length() - 1)
     return bool((table == table[inside]).all())
 
@@ -33,7 +33,7 @@ def is_symmetric(table: np.ndarray, chosen: Iterable[int]) -> bool:
 
 def restricted(table: np.ndarray, chosen: Iterable[int]) -> np.ndarray:
     """The 2^s rows of a sparse table, as a function of its chosen variables in increasing order."""
-    table, members = np.asarray(table), sorted(chosen)
+    table, members = cube.check_table(table, axis=0), sorted(chosen)
     if not is_sparse(table, members):
         raise ValueError(f"table: expected a function of the variables {members} only")
     bits = np.arange(2 ** len(members))[:, None] >> np.arange(len(members)) & 1
@@ -42,6 +42,7 @@ def restricted(table: np.ndarray, chosen: Iterable[int]) -> np.ndarray:
 
 def levels(table: np.ndarray, chosen: Iterable[int]) -> np.ndarray:
     """The values (s + 1,) of a sparse and symmetric table at r = 0, …, s ones."""
+    chosen = tuple(chosen)
     if not is_symmetric(table, chosen):
         raise ValueError(f"table: expected a symmetric function of the variables {sorted(chosen)}")
     return restricted(table, chosen)[(1 << np.arange(len(set(chosen)) + 1)) - 1]
@@ -56,12 +57,13 @@ def strictness(table: np.ndarray, chosen: Iterable[int]) -> float:
     (0.5, 0.0)
     """
     steps = np.diff(levels(table, chosen))
-    return float(np.abs(steps).min()) if (steps > 0).all() or (steps < 0).all() else 0.0
+    return float(np.abs(steps).min(initial=np.inf)) if (steps > 0).all() or (steps < 0).all() else 0.0
 
 
 def separation(table: np.ndarray, chosen: Iterable[int]) -> float:
     """The largest γ for which a sparse table (2^T, d) is γ-injective: the least ℓ_∞ distance of two of its values."""
-    small = restricted(table, chosen).reshape(2 ** len(set(chosen)), -1)
+    small = restricted(table, chosen)
+    small = small.reshape(len(small), -1)
     apart = np.abs(small[:, None] - small[None]).max(axis=2).astype(float)
     np.fill_diagonal(apart, np.inf)
     return float(apart.min())
@@ -69,4 +71,7 @@ def separation(table: np.ndarray, chosen: Iterable[int]) -> float:
 
 def distance(f: np.ndarray, g: np.ndarray) -> float:
     """The least ε for which f ε-uniformly approximates g: the largest |difference| of any entry."""
-    return float(np.abs(np.asarray(f, float) - np.asarray(g, float)).max())
+    f, g = np.asarray(f, float), np.asarray(g, float)
+    if f.shape != g.shape:
+        raise ValueError(f"f, g: expected arrays of one shape, got {f.shape} and {g.shape}")
+    return float(np.abs(f - g).max())

@@ -62,8 +62,10 @@ def lookup(
     points, values, delta = _tensor(points, "points"), _tensor(values, "values"), _positive(delta, "delta")
     points = points[:, None] if points.ndim == 1 else points
     values = values[:, None] if values.ndim == 1 else values
-    if points.ndim != 2 or len(points) == 0 or len(values) != len(points):
-        raise ValueError(f"values: expected one row for each of the {len(points)} points, got {len(values)}")
+    if points.ndim != 2 or points.numel() == 0:
+        raise ValueError(f"points: expected an array of shape (n, d) with n, d ≥ 1, got {tuple(points.shape)}")
+    if values.ndim != 2 or len(values) != len(points):
+        raise ValueError(f"values: expected one row for each of the {len(points)} points, got {values.numel()}")
     if layers not in (2, 3) or (layers == 2 and points.shape[1] > 1):
         raise ValueError(f"layers: expected 3, or 2 for points with one coordinate, got {layers}")
     if form == "repaired":

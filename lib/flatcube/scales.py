@@ -8,10 +8,14 @@ import math
 
 import numpy as np
 
+from flatcube import cube
+
 __all__ = [
     "logit_scale", "largest_coherence", "worst_error", "smallest_scale", "truncated", "truncation_bound",
     "lookup_radius",
 ]  # fmt: skip
+
+ENCODINGS, OUTPUTS, FORMS = ("fixed", "trainable", "bag"), ("one", "each"), ("repaired", "printed")
 
 
 def logit_scale(
@@ -35,10 +39,10 @@ def logit_scale(
     """
     bag = encoding == "bag"
     limit = largest_coherence(T, s, gamma, encoding=encoding, form=form)
-    if coherence >= limit if form == "printed" or limit == 1 else coherence > limit * (1 + 1e-9):
-        raise ValueError(
-            f"vectors: expected a coherence of at most {limit:.3g} for the {form} scale, got {coherence:.3g}"
-        )
+    strict = form == "printed" or limit == 1
+    if not coherence >= 0 or (coherence >= limit if strict else coherence > limit * (1 + 1e-9)):
+        allowed = f"below {limit:.3g}" if strict else f"of at most {limit:.3g}"
+        raise ValueError(f"vectors: expected a coherence {allowed} for the {form} scale, got {coherence:.3g}")
     if form == "printed":
         inside = 8 * T * s * (1 + coherence) / (gamma - s * coherence) if bag else 8 * T / gamma
         return math.log(inside) / (1 - s * coherence)
@@ -57,6 +61,9 @@ def largest_coherence(T: int, s: int, gamma: float, *, encoding: str = "fixed", 
     >>> round(largest_coherence(20, 3, 2 / 3), 5), round(largest_coherence(20, 3, 2 / 3, form="printed"), 5)
     (0.00225, 0.33333)
     """
+    _check(T, s, encoding=encoding, form=form)
+    if not 0 < gamma <= 1:
+        raise ValueError(f"gamma: expected a number above 0 and at most 1, got {gamma}")
     if encoding == "trainable":
         return 1.0
     if form == "printed":
@@ -72,6 +79,7 @@ def worst_error(T: int, s: int, R: float, *, encoding: str = "fixed", outputs: s
     An average of s bits keeps the weight e^R/(s e^R + T + 1 − s) of each and leaks the rest; in the worst case all
     chosen bits agree, and all others disagree with them. A bag is worst when it holds no chosen vector.
     """
+    _check(T, s, encoding=encoding, outputs=outputs)
     if encoding == "bag":
         return (s if outputs == "one" else 1) * T / (math.exp(R) + T)
     s = s if outputs == "one" else 1
@@ -85,6 +93,9 @@ def smallest_scale(T: int, s: int, error: float, *, encoding: str = "fixed", out
     >>> round(R, 3), round(worst_error(20, 3, R), 6)
     (4.159, 0.166667)
     """
+    _check(T, s, encoding=encoding, outputs=outputs)
+    if not error > 0:
+        raise ValueError(f"error: expected a number above 0, got {error}")
     if encoding == "bag":
         return math.log(max(T * ((s if outputs == "one" else 1) / error - 1), 1.0))
     s = s if outputs == "one" else 1
@@ -106,3 +117,10 @@ def truncation_bound(T: int, s: int, R: float) -> float:
 def lookup_radius(gamma: float, *, form: str = "repaired") -> float:
     """δ of the lookup for signals γ apart: γ/4, as far off as a signal may be; printed, γ/8 (erratum 42)."""
     return gamma / (8 if form == "printed" else 4)
+
+
+def _check(T: int, s: int, **words: str) -> None:
+    cube.check_integer(s, "s", 1, cube.check_integer(T, "T", 1))
+    for name, allowed in (("encoding", ENCODINGS), ("outputs", OUTPUTS), ("form", FORMS)):
+        if words.get(name, allowed[0]) not in allowed:
+            raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {words[name]!r}")

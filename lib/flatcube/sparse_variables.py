@@ -27,10 +27,10 @@ from torch import Tensor
 
 from flatcube import cube, directions, lookup, scales
 from flatcube.blocks import Encoder, Head, Layer, Mlp
+from flatcube.scales import ENCODINGS, FORMS, OUTPUTS
 
 __all__ = ["Selector", "represent", "as_symbols", "inputs", "norms", "claimed_norms"]
 
-ENCODINGS, OUTPUTS, FORMS = ("fixed", "trainable", "bag"), ("one", "each"), ("repaired", "printed")
 _MOST = 2**25  # weights of a lookup's second layer, a quarter of a gigabyte
 
 
@@ -98,7 +98,10 @@ class Selector:
 
     def target(self, bits: np.ndarray) -> np.ndarray:
         """The ideal signals (batch, outputs) of the inputs bits (batch, T)."""
-        mine = np.asarray(bits)[:, np.array(self.chosen) - 1].astype(int)
+        bits = as_symbols(bits).numpy()
+        if bits.ndim != 2 or bits.shape[1] != self.T:
+            raise ValueError(f"bits: expected an array of shape (batch, {self.T}), got {bits.shape}")
+        mine = bits[:, np.array(self.chosen) - 1]
         return self.points()[mine.sum(1) if self.outputs == "one" else mine @ 2 ** np.arange(self.s)]
 
     def matrices(self) -> list[dict[str, Tensor]]:
@@ -200,9 +203,13 @@ def as_symbols(bits: np.ndarray, encoding: str = "fixed") -> Tensor:
 
     A bag has no positions, so its symbols may stand in any order.
     """
-    bits = torch.as_tensor(np.asarray(bits)).long()
-    if bits.numel() and not 0 <= int(bits.min()) <= int(bits.max()) <= 1:
-        raise ValueError(f"bits: expected 0 and 1, got {int(bits.min()) if bits.min() < 0 else int(bits.max())}")
+    if encoding not in ENCODINGS:
+        raise ValueError(f"encoding: expected one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    bits = np.asarray(bits)
+    wrong = (bits != 0) & (bits != 1)
+    if wrong.any():
+        raise ValueError(f"bits: expected 0 and 1, got {bits[wrong][0]}")
+    bits = torch.as_tensor(bits).long()
     return bits * torch.arange(1, bits.shape[-1] + 1) if encoding == "bag" else bits
 
 
