@@ -14,10 +14,12 @@ from typing import Any
 from bs4 import BeautifulSoup, NavigableString, Tag
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.environment.collectors.toctree import TocTreeCollector
 
 from flatcube.press import front
 
-__all__ = ["setup", "dress", "prune", "contents", "polish"]
+__all__ = ["setup", "number", "dress", "prune", "contents", "polish"]
 
 THEME = Path(__file__).parent / "theme"
 
@@ -40,9 +42,28 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for name, directive in front.DIRECTIVES.items():
         app.add_directive(name, directive)
     app.connect("config-inited", lambda app, config: config.templates_path.insert(0, str(THEME / "templates")))
+    app.connect("builder-inited", number)
     app.connect("html-page-context", dress, priority=900)
     app.connect("build-finished", prune, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def number(app: Sphinx) -> None:
+    """A chapter has the number that the plan gives it, whichever chapters are in the contents."""
+    planned = {f"chapters/{row['slug']}": int(row["number"]) for row in front.plan(app.config.flatcube_data)}
+    assign = TocTreeCollector.assign_section_numbers
+
+    def as_planned(collector: TocTreeCollector, env: BuildEnvironment) -> list[str]:
+        rewritten = assign(collector, env)
+        for name in planned.keys() & env.toc_secnumbers.keys():
+            sections = env.toc_secnumbers[name]
+            sections |= {anchor: (planned[name], *place[1:]) for anchor, place in sections.items() if place}
+            for node in (env.titles[name], *env.tocs[name].findall(nodes.reference)):
+                if node.get("secnumber"):
+                    node["secnumber"] = [planned[name], *node["secnumber"][1:]]
+        return rewritten
+
+    TocTreeCollector.assign_section_numbers = as_planned
 
 
 def dress(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.Node | None) -> None:
