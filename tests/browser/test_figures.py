@@ -481,7 +481,7 @@ EXPECTED: dict[str, dict[str, Shown]] = {
     "06-parity": {
         "Odd strings win by one vote, even ones tie": ballots,
         "Any ε above zero sets a length limit": faded,
-        "Long inputs forgive no weight but the read-out": one_weight,
+        "Of these four weights, long inputs forgive only the read-out": one_weight,
         "Only the binary scratchpad is cheap in all three": four_ways,
     },
     "08-capacity": {

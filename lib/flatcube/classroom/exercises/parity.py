@@ -176,7 +176,7 @@ def _remains(rng: np.random.Generator) -> list[tuple]:
     instances=_remains,
 )
 def critical(a: float, s: float, D: int) -> float:
-    """The δ at which layer norm makes an answer a > 0 vanish if δ·s is left in one other channel of D, all else 0."""
+    """The δ for which layer norm sends the answer a > 0 to 0."""
     return (D - 1) * a / s
 
 
@@ -215,7 +215,7 @@ def _plateaus(rng: np.random.Generator) -> list[tuple]:
     instances=_plateaus,
 )
 def least_beta(T: int, w: float) -> float:
-    """The least β at which a single one, at x_T, gives a mean within w of ½ at the last step."""
+    """The least β at which 0…01 gives a mean of ½ − w or more."""
     others = 2 * T - 2
     # your turn
     return np.log(others * (1 / (2 * w) - 1) / 2)
@@ -260,7 +260,7 @@ def _last_bits(rng: np.random.Generator) -> list[tuple]:
     instances=_last_bits,
 )
 def repaired(last: int, T: int) -> int:
-    """The parity (0 even, 1 odd) of T bits if each step wrote 1 for an *even* pair and the last bit was `last`."""
+    """The parity of T bits, 0 or 1, if the last bit written is `last`."""
     return (last + T) % 2
 
 
