@@ -219,6 +219,10 @@ second_logits.mistake(
     lambda weights, T, tau: _lifted(weights, T, 0.0),
 )
 second_logits.mistake(
+    "The attention is right: you lower the others instead of lifting the components. Let the others keep logit 0.",
+    lambda weights, T, tau: _lifted(weights, T, lift := np.log((T + 1 - len(weights)) / tau)) - lift,
+)
+second_logits.mistake(
     "You lift by e^γ. A logit is lifted by γ itself.",
     lambda weights, T, tau: _lifted(weights, T, (T + 1 - len(weights)) / tau),
 )

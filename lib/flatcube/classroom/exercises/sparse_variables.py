@@ -186,7 +186,7 @@ def _bags(rng: np.random.Generator) -> list[tuple]:
         "For large R the attention is even over [CLS] and the chosen vectors that are in the bag: r + 1 in all.",
         "The value of v_i has a 1 in coordinate i, the value of [CLS] a −1 in every coordinate. Average them.",
     ),
-    why="[CLS] in the average keeps an empty bag from having no answer, and the −1 tells its length.",
+    why="[CLS] in the average keeps an empty bag from having no answer; its −1 shows how many vectors share it.",
     instances=_bags,
 )
 def bag_signal(bits: np.ndarray, chosen: list[int]) -> np.ndarray:
@@ -307,6 +307,10 @@ def all_at_once(psi: np.ndarray) -> np.ndarray:
 all_at_once.mistake(
     "That is 0 everywhere: the sum never exceeds d.",
     lambda psi: np.maximum(psi.sum(axis=1) - psi.shape[1], 0),
+)
+all_at_once.mistake(
+    "That is an AND, but too steep: just below the box it should fall as slowly as the sum does.",
+    lambda psi: np.maximum(2 * (psi.sum(axis=1) - psi.shape[1]) + 1, 0),
 )
 all_at_once.mistake(
     "You take the mean: one bump of 0 among d leaves (d − 1)/d, not 0.",
