@@ -43,7 +43,7 @@ def heavy_coefficients(
 ) -> Heavy:
     """Find the coefficients with |c_S| ≥ threshold, without a table.
 
-    With probability ≥ 1 − error all of them are found and none below threshold/2, if |f| ≤ ``bound`` (default: the
+    With probability ≥ 1 − error all of them are found and none below 0.7 threshold, if |f| ≤ ``bound`` (default: the
     largest of 1024 values). This takes 32 log(·/error) (bound/threshold)⁴ ``samples`` for every ten variables.
 
     >>> [subset for subset, _ in heavy_coefficients(lambda x: x[:, 3] * x[:, 27], 30, 0.9, rng=0).terms]
@@ -67,7 +67,7 @@ def heavy_coefficients(
         survivors = _split(survivors, fresh * base[:, :stop], products, 3 / 4 * threshold**2)
         queries += samples
     coefficients = np.array([values @ _character(base, bits) for bits in survivors]) / samples
-    order = [i for i in np.argsort(-np.abs(coefficients)) if abs(coefficients[i]) >= 3 / 4 * threshold]
+    order = np.argsort(-np.abs(coefficients))
     terms = [(tuple(int(j) + 1 for j in np.flatnonzero(survivors[i])), float(coefficients[i])) for i in order]
     return Heavy(tuple(terms), queries, error)
 

@@ -6,10 +6,11 @@ import nbformat
 import numpy as np
 import pytest
 from docutils.core import publish_doctree
+from docutils.parsers.rst import roles
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
+from myst_nb import docutils_
 from myst_nb import glue as original
-from myst_nb.docutils_ import Parser
 from myst_nb.ext.glue import extract_glue_data_cell
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -76,12 +77,14 @@ def test_the_notebook_stores_the_same_kind_of_output_as_the_page_builders_own_gl
 @pytest.mark.parametrize(
     ("value", "spec", "words"), [(0.5, ".2f", "0.50"), (10**6, ",", "1,000,000"), (-2, "", "−2"), ("x1", "", "x1")]
 )
-def test_the_page_prints_exactly_these_words(shell, tmp_path, value, spec, words):
+def test_the_page_prints_exactly_these_words(shell, tmp_path, monkeypatch, value, spec, words):
+    # the parser writes its roles into the registry of its import; a Sphinx run in the same process leaves another one
+    monkeypatch.setattr(roles, "_roles", docutils_._roles)
     cell, _ = _stored(lambda: glue("number", value, spec))
     notebook = new_notebook(cells=[cell, new_markdown_cell("before {glue:text}`number` after")])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     settings = {"nb_execution_mode": "off", "nb_output_folder": str(tmp_path)}
-    page = publish_doctree(nbformat.writes(notebook), parser=Parser(), settings_overrides=settings)
+    page = publish_doctree(nbformat.writes(notebook), parser=docutils_.Parser(), settings_overrides=settings)
     assert f"before {words} after" in page.astext()
 
 
