@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup, NavigableString, Tag
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.environment.collectors.toctree import TocTreeCollector
+from sphinx_external_toc.collectors import TocTreeCollectorWithStyles as Collector
 
 from flatcube.press import front
 
@@ -51,9 +51,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def number(app: Sphinx) -> None:
     """A chapter has the number that the plan gives it, whichever chapters are in the contents."""
     planned = {f"chapters/{row['slug']}": int(row["number"]) for row in front.plan(app.config.flatcube_data)}
-    assign = TocTreeCollector.assign_section_numbers
+    assign = Collector.assign_section_numbers
 
-    def as_planned(collector: TocTreeCollector, env: BuildEnvironment) -> list[str]:
+    def as_planned(collector: Collector, env: BuildEnvironment) -> list[str]:
         rewritten = assign(collector, env)
         for name in planned.keys() & env.toc_secnumbers.keys():
             sections = env.toc_secnumbers[name]
@@ -63,7 +63,7 @@ def number(app: Sphinx) -> None:
                     node["secnumber"] = [planned[name], *node["secnumber"][1:]]
         return rewritten
 
-    TocTreeCollector.assign_section_numbers = as_planned
+    Collector.assign_section_numbers = as_planned
 
 
 def dress(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.Node | None) -> None:
