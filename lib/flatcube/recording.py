@@ -181,11 +181,11 @@ class _Follower:
 
     def weights(self, logits: Tensor, *, causal: bool = False) -> Tensor:
         """The weights of the keys in the last axis, from their logits."""
-        seen = torch.ones(logits.shape[-2:], dtype=torch.bool).tril() if causal else None  # (N, N)
+        hidden = torch.ones(logits.shape[-2:], dtype=torch.bool).triu(1) if causal else None  # (N, N)
         if self.config.attention == "softmax":
-            return (logits.masked_fill(~seen, -torch.inf) if causal else logits).softmax(-1)
+            return (logits.masked_fill(hidden, -torch.inf) if causal else logits).softmax(-1)
         kept = logits.relu() if self.config.attention == "relu" else logits
-        return kept * seen / seen.sum(-1, keepdim=True) if causal else kept / logits.shape[-1]
+        return kept.masked_fill(hidden, 0) / (~hidden).sum(-1, keepdim=True) if causal else kept / logits.shape[-1]
 
     def after(self, layer: str, x: Tensor, mixed: Tensor) -> Tensor:
         """The layer from the skip connection around the attention on."""
