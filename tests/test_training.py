@@ -189,6 +189,12 @@ def test_the_history_has_the_means_of_the_losses_and_what_was_measured():
     assert run.history["error"][0] == 1.0
 
 
+def test_who_has_reached_the_goal_is_not_at_chance():
+    constant = Task(np.zeros(16), 4)  # the best constant makes no error, so chance is 0
+    run = train(_linear(1), constant, Settings(steps=4, batch=2, every=2, chance_after=2), progress=False)
+    assert run.reasons == ["end"] and run.converged.all()
+
+
 def test_without_steps_there_is_only_an_evaluation():
     run = train(_linear(2), Task(cube.first(4), 4), Settings(steps=0), progress=False)
     assert run.reasons == ["end", "end"] and run.errors.tolist() == [1.0, 1.0]
@@ -254,6 +260,17 @@ def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(tmp_path, monkey
     monkeypatch.undo()
     assert checkpoints.read(path)[1]["step"] == "12"
     assert _same(train(ensemble, task, settings, checkpoint=path, progress=False), through)
+
+
+def test_a_checkpoint_is_replaced_in_one_move(tmp_path):
+    path = tmp_path / "tensors"
+    checkpoints.write(path, {"a": torch.arange(3)}, {"which": "old"})
+    whole = path.read_bytes()
+    with path.open("rb") as reader:
+        checkpoints.write(path, {"a": torch.arange(4).reshape(2, 2).T}, {"which": "new"})
+        assert reader.read() == whole
+    tensors, notes = checkpoints.read(path)
+    assert tensors["a"].tolist() == [[0, 2], [1, 3]] and notes == {"which": "new"}
 
 
 def test_a_checkpoint_that_is_not_of_this_run_is_refused_and_kept(tmp_path):

@@ -13,11 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from flatcube import blocks, cube
-from flatcube.forward import Config, Parameters, activations, attention_weights, evaluate
+from flatcube.forward import Config, Parameters, activations, evaluate
 
 __all__ = ["Config", "Encoder", "Ensemble", "evaluate", "shapes", "initial"]
-
-_weights = attention_weights
 
 
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
