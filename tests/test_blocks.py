@@ -148,6 +148,20 @@ def test_a_head_needs_no_matrix_of_weights_where_no_gradient_is_asked_for(scale)
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("name", ["value", "output", "query_key"])
+def test_a_head_that_averages_also_runs_with_a_stack_of_one_of_its_weights(name):
+    generator = torch.Generator().manual_seed(7)
+    x, value, output = (torch.randn(*s, generator=generator, dtype=torch.float64) for s in ((3, 5, 4), (4, 2), (2, 4)))
+    head = blocks.Head(torch.zeros(4, 4, dtype=torch.float64), value, output)
+    weight = head.get_parameter(name)
+    copies = weight + torch.randn(2, *weight.shape, generator=generator, dtype=torch.float64)
+    copies[0] = weight  # one copy still averages where the query-key matrices are stacked
+    together = functional_call(head, blocks.stacked({name: copies}), (x,))
+    alone = [functional_call(head, {name: copy}, (x,)) for copy in copies]
+    assert torch.allclose(together, torch.stack(alone), atol=1e-12)
+
+
+@torch.no_grad()
 def test_activations_are_what_the_network_goes_through():
     model = _random_encoder(4)
     seen = model.activations(_bits(5))

@@ -62,7 +62,8 @@ class Head(nn.Module):
             return self.mix(x, self.attention(x, rows))
         queries = x[..., rows, :]
         if self.mask is None and self.query_key.ndim == 2 and not self.query_key.any():
-            mixed = (x.mean(-2, keepdim=True) @ self.value).expand(*queries.shape[:-1], -1)  # all logits are 0
+            mean = x.mean(-2, keepdim=True) @ self.value  # all logits are 0
+            mixed = mean.expand(*mean.shape[:-2], queries.shape[-2], -1)
         else:
             mixed = _fused(queries @ self.query_key, x, x @ self.value, None if self.mask is None else self.mask[rows])
         return mixed if self.output is None else mixed @ self.output
