@@ -220,11 +220,14 @@ def test_the_norm_of_the_scratchpad_is_that_of_its_position_code():
 
 
 def test_writing_the_even_indicator_would_iterate_the_wrong_function():
-    bits = every(7)
-    written = torch.zeros(128, dtype=torch.long)
-    for t in range(7):
-        written = (bits[:, t] + written + 1) % 2  # erratum 63: even_S of the pair, fed back
-    assert bool((written != bits.sum(1) % 2).all())
+    for T in (7, 8):
+        model, bits = parity.scratchpad_network(T), every(T)
+        odd = model.layers[0].mlp
+        *_, bit = torch.eye(T + 1, dtype=torch.float64)
+        even = blocks.Mlp([odd.weights[0].detach(), -odd.weights[1].detach()], [odd.biases[0].detach(), bit])
+        model.layers[0].mlp = even  # erratum 63: even_S of the pair, fed back
+        written, truth = parity.run(model, bits)[:, -1], bits.sum(1) % 2
+        assert torch.equal(written, (truth + T) % 2)  # wrong on every string of odd length
 
 
 # --- wrong input ------------------------------------------------------------------------------------------------------
@@ -244,7 +247,12 @@ def test_writing_the_even_indicator_would_iterate_the_wrong_function():
         (lambda: parity.scratchpad_network(4)(torch.zeros(1, 4, dtype=torch.long)), "expected 5 to 8 bits, got 4"),
         (lambda: parity.scratchpad_network(4, beta=math.nan), "beta, gamma: expected finite"),
         (lambda: parity.run(parity.scratchpad_network(4), torch.zeros(1, 5, dtype=torch.long)), "got 5 bits"),
+        (lambda: parity.run(parity.scratchpad_network(4), torch.full((1, 4), 0.5)), "a table .* of 0 and 1"),
+        (lambda: parity.run(parity.scratchpad_network(4), torch.zeros(4)), r"got one of shape \(4,\)"),
+        (lambda: parity.majority_gates(np.zeros((1, 0), dtype=int)), "n: expected an integer ≥ 1, got 0"),
+        (lambda: parity.layer_norm_network(dtype=torch.int64), "dtype: expected a floating-point type"),
         (lambda: parity.rescaled_network(0, 1.0), "n: expected an integer ≥ 1, got 0"),
+        (lambda: parity.rescaled_network(4, math.nan), "scale: expected a finite number, got nan"),
         (lambda: parity.memorising_network(0), "n: expected an integer ≥ 1, got 0"),
         (lambda: parity.longest(torch.int64), "dtype: expected a floating-point type"),
     ],

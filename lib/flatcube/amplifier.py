@@ -40,6 +40,7 @@ def layer_norm_network(eps: float = 0.0, *, target: str = "parity", dtype: torch
     """
     if target not in TARGETS:
         raise ValueError(f"target: expected one of {', '.join(TARGETS)}, got {target!r}")
+    longest(dtype)  # refuses a dtype that is not floating
     size = len(CHANNELS)
     zero = torch.zeros(size, size, dtype=dtype)
     eye = torch.eye(size, dtype=dtype)
@@ -171,6 +172,8 @@ def rescaled_network(n: int, scale: float, *, eps: float = 1.0) -> Encoder:
     their side, so it returns about tanh(c · scale · PARITY/n): PARITY itself from scale = n² on.
     """
     cube.check_integer(n, "n", 1)
+    if not math.isfinite(scale):
+        raise ValueError(f"scale: expected a finite number, got {scale}")
     dtype, size = torch.float64, len(CHANNELS)
     base = layer_norm_network(eps)
     with torch.no_grad():

@@ -57,7 +57,7 @@ def majority_gates(bits: np.ndarray) -> dict[str, np.ndarray]:
         output  = MAJ(yes_1, …, yes_n, no_1, …, no_n)
     """
     b = cube.to_signs(bits) < 0
-    n = b.shape[-1]
+    n = cube.check_integer(b.shape[-1], "n", 1)
     late = []
     for i in range(1, n + 1):
         constants = np.full((*b.shape[:-1], abs(n - 2 * i)), 2 * i > n)
@@ -179,8 +179,10 @@ def run(network: Encoder, bits: Tensor | np.ndarray) -> Tensor:
 
     The last column is the parity of the whole row, 0 for even.
     """
-    sequence = torch.as_tensor(bits).long()
-    T = sequence.shape[-1]
+    given = torch.as_tensor(bits)
+    if given.ndim != 2 or not bool(((given == 0) | (given == 1)).all()):
+        raise ValueError(f"bits: expected a table (batch, T) of 0 and 1, got one of shape {tuple(given.shape)}")
+    sequence, T = given.long(), given.shape[-1]
     if not isinstance(network.rule, _Cycle) or len(network.rule.codes) != T:
         raise ValueError(f"bits: expected a scratchpad network for their length, got {T} bits and another network")
     sequence = torch.cat([sequence, torch.zeros_like(sequence[:, :1])], dim=1)
