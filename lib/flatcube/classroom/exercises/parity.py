@@ -56,10 +56,10 @@ votes.mistake(
 
 
 def _places(rng: np.random.Generator) -> list[tuple]:
-    """Counts on both sides of the place, and right at it."""
-    N = int(rng.integers(8, 20))
-    k = int(rng.integers(3, N - 3))
-    return [(k, i, N) for i in (k - 2, k - 1, k, k + 1, k + 3)]
+    """Counts on both sides of the place, and right at it, an odd and an even one."""
+    N = int(rng.integers(9, 20))
+    k = int(rng.integers(3, N - 4))
+    return [(k, i, N) for i in (k - 2, k - 1, k, k + 1, k + 3)] + [(k + 1, k, N), (k + 1, k + 1, N)]
 
 
 @exercise(
@@ -96,6 +96,10 @@ hit.mistake(
 hit.mistake(
     "The bump has the right shape and the wrong sign.",
     lambda k, i, N: _units(k, i, N, (-1, 2, -1)),
+)
+hit.mistake(
+    "At odd places the sign is turned: that is the next step of the network. Here the bump is 1/N for odd k, too.",
+    lambda k, i, N: (-1) ** k * _units(k, i, N, (1, -2, 1)),
 )
 hit.mistake(
     "The bump stands one place beside the count.",
@@ -244,7 +248,8 @@ least_beta.mistake(
 
 
 def _last_bits(rng: np.random.Generator) -> list[tuple]:
-    return [(bit, int(T)) for bit, T in zip((0, 1, 0, 1), rng.permutation([7, 12, 23, 30]), strict=True)]
+    """Both bits after an odd and after an even number of steps."""
+    return [(bit, 2 * int(rng.integers(3, 20)) + odd) for odd in (0, 1) for bit in (0, 1)]
 
 
 @exercise(
@@ -271,6 +276,10 @@ repaired.mistake(
 repaired.mistake(
     "That is right for odd T. For even T all negations cancel.",
     lambda last, T: 1 - last,
+)
+repaired.mistake(
+    "That does not depend on the last bit, so it cannot know the input.",
+    lambda last, T: T % 2,
 )
 repaired.mistake(
     "The wrong way round: the last bit is the truth exactly if the number of steps is even.",
