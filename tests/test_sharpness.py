@@ -205,7 +205,7 @@ def test_the_top_eigenvalue():
 
 # --- estimates and their errors ---------------------------------------------------------------------------------------
 
-SEEDS = range(200)
+SEEDS = range(150)
 INPUTS = torch.randn(8, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * torch.arange(1, 6) ** 0.5
 
 
@@ -270,8 +270,8 @@ def test_the_trace_of_the_perturbed_hessian():
         height = math.cos(theta) if y is None else 0.0
         truth = -2 * math.cos(2 * theta) * math.exp(-2 * rho**2)
         truth += 2 * height * math.cos(theta) * math.exp(-(rho**2) / 2)
-        found = sharpness.perturbed_trace(Wave(theta), one, y, rho=rho, directions=20_000, seed=1)
-        assert abs(found.value - truth) < 4 * found.error < 0.05
+        found = sharpness.perturbed_trace(Wave(theta), one, y, rho=rho, directions=10_000, seed=1)
+        assert abs(found.value - truth) < 4 * found.error < 0.08
 
 
 # --- the heat equation ------------------------------------------------------------------------------------------------
@@ -279,11 +279,11 @@ def test_the_trace_of_the_perturbed_hessian():
 
 def test_the_heat_identity_holds_for_smooth_losses():
     theta, rho = 0.4, 0.8
-    found = sharpness.heat(Wave(theta), torch.ones(1, 1, dtype=torch.float64), rho=rho, directions=20_000)
+    found = sharpness.heat(Wave(theta), torch.ones(1, 1, dtype=torch.float64), rho=rho, directions=10_000)
     c = math.cos(theta)  # E(cos(θ + ρg) − c)²
     truth = 0.5 + 0.5 * math.cos(2 * theta) * math.exp(-2 * rho**2) - 2 * c * c * math.exp(-(rho**2) / 2) + c * c
     for side in found:
-        assert abs(side.value - truth) < 4 * side.error and side.error < 0.02 * truth
+        assert abs(side.value - truth) < 4 * side.error and side.error < 0.03 * truth
     flat = sharpness.hessian_trace(Wave(theta), torch.ones(1, 1, dtype=torch.float64)).value * rho**2 / 2
     assert abs(flat - truth) > 0.3 * truth  # the trace at θ alone would not do
 
@@ -300,7 +300,7 @@ def test_the_heat_identity_holds_for_a_network_of_attention():
 def test_the_heat_identity_misses_the_kinks_of_relu():
     """L = (relu(θ) − θ₀)² at θ₀ has slope −2θ₀ right of 0 and none left of it: ∇²L never sees that jump."""
     start, rho = 0.5, 1.0
-    left, right = sharpness.heat(Kink(start), torch.ones(1, 1, dtype=torch.float64), rho=rho, directions=20_000)
+    left, right = sharpness.heat(Kink(start), torch.ones(1, 1, dtype=torch.float64), rho=rho, directions=10_000)
     normal = torch.distributions.Normal(0.0, 1.0)
     inside = lambda s: float(normal.cdf(torch.tensor(start / s)))  # noqa: E731
     grid = (torch.arange(20_000) + 0.5) / 20_000

@@ -29,7 +29,7 @@ BUDGET = 1 << 27  # bytes
 _ROWS = 256  # inputs of a copy that are worked on at once, if memory allows
 _CACHE, _PAIRS = 1 << 24, 512  # a forward pass is fastest on so many bytes, or so many pairs of copy and input
 _MEASURED: dict[tuple, tuple[int, int]] = {}
-_PASSES = {"outputs": 1, "gradients": 3, "products": 8}  # values held, in units of one forward pass
+_PASSES = {"outputs": 1, "gradients": 2, "products": 6}  # values held, in units of one forward pass
 
 
 class Landscape:

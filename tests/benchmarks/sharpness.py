@@ -202,8 +202,11 @@ def main() -> list[bool | None]:
     print("Sharpness and Hessian traces, time divided by flatcube's: above 1, flatcube is faster")
     heads = {(task, width): f"{task[:5]} {width}" for task, width in CASES}
     arena.show(times, absent, ARMS, heads)
-    return [
+    extra = {name: arena.memory(ARMS[name], CASES[0], CASES[1]) / 2**20 for name in list(ARMS)[:2]}
+    print("extra memory for sharpness at width 128, MB: " + ", ".join(f"{name} {mb:.0f}" for name, mb in extra.items()))
+    verdicts = [
         arena.judge(f"{name} at {heads[case]}, ratio", arena.ratio(times, name, case, "cpu"), least=least)
         for name, cases, least in TARGETS
         for case in cases
     ]
+    return [*verdicts, arena.judge("extra memory, MB", extra["flatcube"], most=128)]
