@@ -214,8 +214,16 @@ def _same(one: training.Run, other: training.Run) -> bool:
     )
 
 
+@pytest.fixture
+def listening():
+    """Ctrl-C is heard, also where the tests run in the background and a shell has told them to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
-def test_a_run_that_was_interrupted_ends_as_one_that_was_not(name: str, tmp_path):
+def test_a_run_that_was_interrupted_ends_as_one_that_was_not(name: str, tmp_path, listening):
     """Ctrl-C at step 20, in the middle of an evaluation; one member has stopped before."""
     ensemble = Ensemble(Config(n=5, width=8), seeds=range(3))
     tasks = [Task(cube.parity(5), 5), Task(cube.first(5), 5), Task(cube.mean(5), 5)]
