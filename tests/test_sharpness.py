@@ -461,6 +461,24 @@ def test_mistakes_are_named(call, message: str):
         call(small())
 
 
+def test_derivatives_are_taken_where_gradients_are_switched_off():
+    model = small()
+    with torch.no_grad():
+        traces = [sharpness.hessian_trace(model, BITS, y).value for y in (None, targets())]
+        worst = sharpness.worst_direction(model, BITS, rho=0.1, steps=1).value
+        norms = sharpness.gradient_norms(Stack("norm"), BITS.double(), exclude=())
+    assert traces == [sharpness.hessian_trace(model, BITS, y).value for y in (None, targets())]
+    assert worst == sharpness.worst_direction(model, BITS, rho=0.1, steps=1).value and len(norms) == 7
+
+
+def test_an_ensemble_is_measured_member_by_member():
+    ensemble = encoder.Ensemble(encoder.Config(n=4, width=4), seeds=range(2), dtype=torch.float64)
+    with pytest.raises(TypeError, match="model: expected a single network, got an ensemble"):
+        sharpness.average_direction(ensemble, BITS, rho=0.1)
+    values = [sharpness.average_direction(member, BITS, rho=0.1, directions=10).value for member in ensemble.members()]
+    assert len(set(values)) == 2
+
+
 def test_a_single_word_is_not_a_sequence_of_words():
     with pytest.raises(TypeError, match="exclude: expected a sequence of words, got the string 'positions'"):
         sharpness.parameter_norm(small(), exclude="positions")

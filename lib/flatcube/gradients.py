@@ -45,6 +45,7 @@ def gradient_norms(
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
+@torch.enable_grad()
 def recorded(model: nn.Module, x: Tensor, exclude: Sequence[str]) -> dict[str, Tensor] | None:
     """The norms (batch,) by name from one forward and one backward pass; None if some use of a weight has no rule."""
     weights = _trainable(model, exclude)
@@ -78,6 +79,7 @@ def one_by_one(model: nn.Module, x: Tensor, exclude: Sequence[str]) -> dict[str,
     return {name: gradient.detach().flatten(1).square().sum(1) for name, gradient in gradients.items()}
 
 
+@torch.enable_grad()
 def _loop(model: nn.Module, x: Tensor, exclude: Sequence[str]) -> dict[str, Tensor]:
     weights = _trainable(model, exclude)
     outputs = (model(row[None]) for row in x)

@@ -22,6 +22,7 @@ from torch.utils._pytree import tree_leaves
 
 from flatcube import blocks
 from flatcube.sampling import Estimate, check_count, check_probability
+from flatcube.training import keep_memory
 
 __all__ = ["BUDGET", "Landscape", "Sampled", "sampled", "known", "chosen", "generator", "random_vectors"]
 
@@ -48,6 +49,9 @@ class Landscape:
         exclude: Sequence[str] = ("positions",),
         budget: int = BUDGET,
     ) -> None:
+        if hasattr(model, "members"):
+            raise TypeError("model: expected a single network, got an ensemble; measure each of its members()")
+        keep_memory()  # every chunk asks for the same blocks as the one before
         weights = chosen(model, exclude)
         self.model, self.x, self.budget = model, torch.as_tensor(x), check_count(budget, "budget")
         if not len(self.x):
@@ -123,6 +127,7 @@ class Landscape:
             _MEASURED[key] = self.theta.nbytes + max(totals[0] - 4 * per, 0), per
         return _MEASURED[key]
 
+    @torch.enable_grad()
     def _gradients(self, shifts: Tensor) -> Tensor:
         total = torch.zeros_like(shifts)
         leaf = (self.theta + shifts).requires_grad_()
@@ -130,6 +135,7 @@ class Landscape:
             total += torch.autograd.grad(loss, leaf)[0]
         return total
 
+    @torch.enable_grad()
     def _products(self, vectors: Tensor, shifts: Tensor) -> Tensor:
         total = torch.zeros_like(vectors)
         leaf = (self.theta + shifts).requires_grad_()

@@ -41,7 +41,7 @@ class Use(NamedTuple):
 def watched(model: nn.Module, weights: dict[str, Tensor], x: Tensor) -> tuple[Tensor, list[Use]] | None:
     """The outputs (batch,) and all uses of the weights; None if one is used in a way that has no rule here."""
     try:
-        with torch.enable_grad(), _Watch(weights, len(x)) as watch:
+        with _Watch(weights, len(x)) as watch:
             return model(x), watch.uses
     except _Unknown:
         return None
@@ -113,8 +113,7 @@ def _summed(values: Tensor, shape: torch.Size) -> Tensor:
 
 def followed(model: encoder.Encoder, bits: Tensor) -> tuple[Tensor, list[Use]]:
     """The outputs (batch,) of an encoder on bits (batch, n), and all uses of its weights."""
-    with torch.enable_grad():
-        return _Follower(model)(torch.as_tensor(bits).long())
+    return _Follower(model)(torch.as_tensor(bits).long())
 
 
 class _Follower:
