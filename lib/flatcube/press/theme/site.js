@@ -58,7 +58,8 @@
   const boxes = "pre, div.math, .fc-table, mjx-container[display='true']";
   const watch = new ResizeObserver((entries) => entries.forEach(({ target }) => reach(/** @type {HTMLElement} */ (target))));
   const reach = (/** @type {HTMLElement} */ box) => {
-    const wide = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible";
+    const larger = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
+    const wide = larger && getComputedStyle(box).overflowX !== "visible";
     if (wide) {
       box.tabIndex = 0;
       box.setAttribute("role", "group");
