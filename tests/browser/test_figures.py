@@ -621,8 +621,9 @@ class Reader(Hand):
 
     def try_fields(self) -> None:
         for place in self.visible("input[type=text]"):
-            place.fill("x1 ^ x2")
-            self.moves(place, *[partial(place.press, key) for key in ("Space", "|", "x", "3")])
+            takes_formula = "x" in (place.get_attribute("placeholder") or "x")
+            start, typed = ("x1 ^ x2", " |x3") if takes_formula else ("2", ", -3")
+            self.moves(place, partial(place.fill, start), *[partial(place.press, key) for key in typed])
 
     def visible(self, selector: str) -> list:
         """The parts of the explorer that a reader can use now."""
