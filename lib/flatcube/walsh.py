@@ -21,7 +21,7 @@ __all__ = ["walsh"]
 _RADIX = 4  # bits per step
 _PIECE = 2**18  # bytes of a piece or a panel, at most: with its scratch, half a megabyte of cache
 _PRODUCT = 2**18  # multiplications per product: for more, BLAS starts threads that compete with ours
-_SHARE = 2**15  # entries per thread: for fewer, a thread costs more than it saves
+_SHARE = 2**18  # entries per thread: for fewer, a thread costs more than it saves
 
 
 def walsh(table: np.ndarray, axis: int, dtype: DTypeLike, scale: float) -> np.ndarray:
