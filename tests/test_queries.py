@@ -10,7 +10,7 @@ import pytest
 
 from flatcube import cube, fourier, queries, sampling, subcubes
 from flatcube.classroom.claims import measurements
-from flatcube.experiments import testers
+from flatcube.experiments import store, testers
 
 N = 30
 
@@ -358,8 +358,7 @@ def test_goldreich_levin_asks_far_less_than_a_table():
 
 # --- the stored study -------------------------------------------------------------------------------------------------
 
-with (testers.DATA / "testers.csv").open(encoding="utf-8") as file:
-    STUDY = list(csv.DictReader(file))
+STUDY = testers.stored()
 
 
 def stored(tester, method, degree, sparsity, laxity="0"):
@@ -405,7 +404,7 @@ def test_naive_testers_and_lax_settings_fall_short():
 
 
 def test_the_manifest_says_how_the_study_was_made():
-    entry = json.loads((testers.DATA / "manifest.json").read_text(encoding="utf-8"))["testers.csv"]
+    entry = json.loads((store.DATA / "manifest.json").read_text(encoding="utf-8"))["testers.csv"]
     assert entry["command"] == "python -m flatcube.experiments.testers" and entry["seed"] == testers.SEED
     assert entry["seconds"] > 0 and entry["cores"] >= 1
 
@@ -481,9 +480,9 @@ def test_the_verdict_follows_from_the_study():
 
 def test_a_measured_row_takes_the_place_of_the_old_one(tmp_path, monkeypatch):
     row = dict(testers.measured())
-    monkeypatch.setattr(testers, "DATA", tmp_path)
+    monkeypatch.setattr(store, "DATA", tmp_path)
     path = tmp_path / "measured.csv"
     path.write_text("id,verdict,statement,results,command\nSP-F8,differs,old,a,b\nXX,agrees,\"kept, whole\",c,d\n")
-    testers._record(row)
+    store.record(row)
     found = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     assert found[0] == row and found[1]["statement"] == "kept, whole" and len(found) == 2

@@ -13,27 +13,22 @@ sparsity − 1 components; sparsity 1 is a single χ_S.
   ``queries``: the mean number of queries.
 """
 
-import csv
-import json
 import math
-import os
 import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from flatcube import cube, queries
+from flatcube.experiments import store
 from flatcube.sampling import BlackBox, proportion
 
 __all__ = [
-    "N", "RUNS", "SEED", "DATA", "COLUMNS", "random_function", "cell", "rows", "stored", "verdict", "statement",
+    "N", "RUNS", "SEED", "COLUMNS", "random_function", "cell", "rows", "stored", "verdict", "statement",
     "measured", "main",
 ]  # fmt: skip
 
 N, RUNS, SEED = 30, 200, 2026
-DATA = Path(__file__).parents[3] / "data"
 COLUMNS = ["tester", "method", "laxity", "degree", "sparsity", "runs", "right", "mean", "deviation", "queries"]
 
 _DEGREES, _SPARSITIES = range(1, 6), range(1, 22)
@@ -106,7 +101,7 @@ def rows() -> Iterator[dict[str, object]]:
 
 def stored() -> list[dict[str, str]]:
     """The rows of ``data/testers.csv``."""
-    return list(csv.DictReader((DATA / "testers.csv").read_text(encoding="utf-8").splitlines()))
+    return store.load("testers")
 
 
 def verdict(study: list[dict[str, str]]) -> str:
@@ -161,36 +156,14 @@ def measured() -> dict[str, str]:
     return {"id": "SP-F8", **words, "results": "data/testers.csv", "command": _COMMAND}
 
 
-def _record(row: dict[str, str]) -> None:
-    """Put a row into ``data/measured.csv``, in the place of the old one."""
-    path = DATA / "measured.csv"
-    known = {r["id"]: r for r in csv.DictReader(path.read_text(encoding="utf-8").splitlines())}
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(row), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows((known | {row["id"]: row}).values())
-
-
 def main() -> None:
     """Compute all rows and store them."""
     found = []
     for row in rows():
         found.append(row)
         print(*row.values(), file=sys.stderr)
-    with (DATA / "testers.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
-    path = DATA / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    manifest["testers.csv"] = {
-        "command": _COMMAND,
-        "seed": SEED,
-        "seconds": round(time.process_time()),  # of processor time, on one core
-        "cores": os.cpu_count(),
-    }
-    path.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    _record(measured())
+    store.save("testers", found, command=_COMMAND, seed=SEED)
+    store.record(measured())
 
 
 if __name__ == "__main__":

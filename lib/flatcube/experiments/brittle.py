@@ -1,0 +1,130 @@
+"""Theorem 6 without training: the cast, built by hand with one architecture, and shaken (HR Eq. 15 and 16).
+
+    python -m flatcube.experiments.brittle
+
+writes ``data/brittle.csv`` and the row of HR-X1 in ``data/measured.csv``. Every network has the same weights at every
+length. One row is the mean over 32 directions on the sphere ‖Δ‖ = ρ‖θ‖ and over 64 random inputs:
+
+- ``variant``: ``layer norm``, ``RMSNorm``, ``epsilon`` (layer norm with ε = 10⁻⁵) or ``causal`` (layer norm, no
+  position sees a later one);
+- ``loss``: L = E(f_{θ+Δ} − f_θ)², ``error`` its standard error over the directions, ``variance``: Var f on the inputs.
+"""
+
+import math
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from scipy import stats
+from torch import Tensor
+
+from flatcube import blocks, parity, sharpness
+from flatcube.amplifier import TARGETS
+from flatcube.experiments import store
+from flatcube.experiments.lines import Lines
+
+__all__ = [
+    "SEED", "LENGTHS", "RHOS", "VARIANTS", "LEVEL", "network", "inputs", "cell", "rows", "critical", "exponent", "main",
+]  # fmt: skip
+
+SEED, DIRECTIONS, INPUTS = 9, 32, 64
+LENGTHS = (8, 24, 72, 216, 648, 2000)
+RHOS = tuple(float(f"{10 ** (k / 2):.3g}") for k in range(-16, 0))  # 1e-8 … 0.316
+VARIANTS = ("layer norm", "RMSNorm", "epsilon", "causal")
+LEVEL = 0.1  # a network counts as broken when L exceeds this share of Var f
+_COMMAND = "python -m flatcube.experiments.brittle"
+
+
+def network(target: str, variant: str = "layer norm", n: int = 0) -> blocks.Encoder:
+    """A network of the cast; ``causal`` ones have their mask for n bits, but the same weights for all n.
+
+    RMSNorm divides (a, 0, …, 0) by |a|/√D, so its read-out differs. Under a causal mask only late positions know the
+    count k, so PARITY gets n blank positions behind its input, and these look for i = k among the n + i before them.
+    """
+    model = parity.layer_norm_network(1e-5 if variant == "epsilon" else 0.0, target=target)
+    if variant == "RMSNorm":
+        size = len(parity.CHANNELS)
+        for layer in model.layers:
+            layer.norm = blocks.Norm(0.0, centre=False)
+        with torch.no_grad():  # (D − 1)/D is what the mean took from the answer
+            model.readout.mul_((1 - 1 / size) if target == "mean" else math.sqrt(1 - 1 / size))
+    if variant != "causal":
+        return Lines(model)
+    blanks = n if target == "parity" else 0
+    model.appended = torch.zeros(blanks + 1, dtype=torch.long)
+    for layer in model.layers:
+        layer.heads[0].mask = torch.triu(torch.full([n + blanks + 1] * 2, -torch.inf, dtype=torch.float64), 1)
+    if blanks:
+        model.rule = _blank_positions
+    return model
+
+
+def _blank_positions(length: int) -> Tensor:
+    """n inputs without a code, then i = 0, …, n with place i/(n + i + 1), unit 1/(n + i + 1) and side (−1)^i."""
+    n = length // 2
+    i = torch.arange(n + 1, dtype=torch.float64)
+    codes = torch.zeros(length, len(parity.CHANNELS), dtype=torch.float64)
+    for name, values in {"place": i / (n + i + 1), "unit": 1 / (n + i + 1), "side": 1 - 2 * (i % 2)}.items():
+        codes[n:, parity.CHANNELS.index(name)] = values
+    codes[:, parity.CHANNELS.index("balance")] = -codes.sum(-1)
+    return codes
+
+
+def inputs(n: int, count: int = INPUTS) -> Tensor:
+    """Random bits (count, n), the same for all networks and all ρ."""
+    return torch.randint(0, 2, (count, n), generator=torch.Generator().manual_seed(SEED + n))
+
+
+def cell(variant: str, target: str, n: int, rho: float) -> dict[str, object]:
+    """One row of the study."""
+    model = network(target, variant, n)
+    radius = rho * sharpness.parameter_norm(model)
+    found = sharpness.average_direction(
+        model, inputs(n), rho=radius, kind="sphere", directions=DIRECTIONS, seed=SEED + n
+    )
+    numbers = {"loss": found.value, "error": found.error, "variance": found.variance}
+    return {"variant": variant, "target": target, "n": n, "rho": f"{rho:g}"} | {
+        name: f"{number:.4g}" for name, number in numbers.items()
+    }
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """All rows. The causal networks have no shortcut, so their inputs end at 216 bits."""
+    for variant in VARIANTS:
+        for n in LENGTHS[:4] if variant == "causal" else LENGTHS:
+            yield from (cell(variant, target, n, rho) for target in TARGETS for rho in RHOS)
+
+
+def critical(study: list[dict[str, str]], variant: str, target: str, level: float = LEVEL) -> dict[int, float]:
+    """By length: the ρ at which L/Var f first exceeds ``level``, between two measured ones along a power law."""
+    found = {}
+    for n in LENGTHS:
+        kept = [r for r in study if (r["variant"], r["target"], int(r["n"])) == (variant, target, n)]
+        shares = [float(r["loss"]) / float(r["variance"]) for r in kept]
+        above = next((at for at, share in enumerate(shares) if share > level), 0)
+        if above:
+            (x0, x1), (y0, y1) = ([math.log(z) for z in pair] for pair in (
+                [float(r["rho"]) for r in kept[above - 1 : above + 1]], shares[above - 1 : above + 1]))  # fmt: skip
+            found[n] = math.exp(x0 + (math.log(level) - y0) / (y1 - y0) * (x1 - x0))
+    return found
+
+
+def exponent(points: dict[int, float], confidence: float = 0.95) -> tuple[float, float, float]:
+    """The slope of log ρ against log n by least squares, and its interval by Student's t."""
+    fit = stats.linregress(np.log(list(points)), np.log(list(points.values())))
+    half = stats.t.ppf((1 + confidence) / 2, len(points) - 2) * fit.stderr
+    return float(fit.slope), float(fit.slope - half), float(fit.slope + half)
+
+
+def main() -> None:
+    """Compute all rows and store them."""
+    found = []
+    for row in rows():
+        found.append(row)
+        print(*row.values(), file=sys.stderr)
+    store.save("brittle", found, command=_COMMAND, seed=SEED)
+
+
+if __name__ == "__main__":
+    main()
