@@ -34,7 +34,7 @@ __all__ = [
     "Design", "build", "assemble", "from_spectrum", "from_table",
     "wave", "breakpoints", "threshold", "prefix_sums", "evaluate",
     "norms", "measured_norms", "gradient_norms", "measured_gradient_norms", "row_bounds", "operator_norms",
-    "channels", "matrices", "describe", "rescale", "best_rescaling", "random_projection", "project",
+    "channels", "matrices", "names", "describe", "rescale", "best_rescaling", "random_projection", "project",
 ]  # fmt: skip
 
 _MATRICES = {
@@ -156,6 +156,13 @@ def matrices(model: blocks.Encoder) -> dict[str, Tensor]:
     With weights of both signs there are two heads, and W2−, v2− belong to the second.
     """
     return {name: parameter.detach().clone() for name, parameter in _named(model)}
+
+
+def names(model: blocks.Encoder) -> dict[str, str]:
+    """The names of the text for the names of the parameters; two heads of the second layer share theirs."""
+    held = dict(model.named_parameters())
+    paths = ((path.format(head), name) for name, path in _MATRICES.items() for head in (0, 1))
+    return {path: name for path, name in paths if path in held}
 
 
 def describe(model: blocks.Encoder, limit: int = 8) -> str:

@@ -1,0 +1,182 @@
+"""PAC-Bayes inequalities: what a distribution over networks promises after m examples.
+
+A prior π is fixed before the examples are seen; a posterior ρ may depend on them. Everything rests on a change of
+measure (Donsker and Varadhan): E_ρ h ≤ KL(ρ‖π) + log E_π e^h. Put h = η(L − L̂), with L the risk and L̂ the mean loss
+on m independent examples. If for every network and t > 0
+
+    E_x exp(t(L − ℓ(x))) ≤ exp(t²C²/2)                                                                  (sub-Gaussian)
+
+then E e^h ≤ exp(η²C²/2m), and Markov's inequality gives, with probability 1 − δ, for all ρ at once,
+
+    E_ρ L ≤ E_ρ L̂ + ηC²/2m + (KL + log(1/δ))/η.                                  (Catoni; Alquier 2024; SP App. E.2)
+
+Only numpy is needed. ``flatcube.pacbayes`` puts networks in.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from flatcube.capacity import Bound
+from flatcube.sampling import check_probability
+
+__all__ = [
+    "divergence", "bernoulli_divergence", "catoni", "best_eta", "alquier", "eta_grid", "grid_price", "mcallester",
+    "inverse_divergence", "small_kl", "sub_gaussian", "second_moment", "clipped",
+    "check_positive", "check_samples", "check_constant",
+]  # fmt: skip
+
+
+def divergence(norm2: float, sigma: float, prior: float | None = None, *, size: int = 0) -> float:
+    """KL(N(θ, σ²I) ‖ N(0, σ₀²I)) for ‖θ‖² = norm2 and ``size`` weights; with σ₀ = σ it is ‖θ‖²/2σ².
+
+    >>> divergence(8.0, 2.0)
+    1.0
+    """
+    prior = sigma if prior is None else prior
+    ratio = (check_positive(sigma, "sigma") / check_positive(prior, "prior")) ** 2
+    return check_positive(norm2, "norm2", 0) / (2 * prior**2) + size / 2 * (ratio - 1 - math.log(ratio))
+
+
+def bernoulli_divergence(p: float, q: float) -> float:
+    """kl(p‖q) = p log(p/q) + (1−p) log((1−p)/(1−q)), for two coins."""
+    parts = [(a, b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0]
+    return math.inf if any(b <= 0 for _, b in parts) else sum(a * math.log(a / b) for a, b in parts)
+
+
+# --- for sub-Gaussian losses ------------------------------------------------------------------------------------------
+
+
+def catoni(kl: float, *, m: float, C: float, delta: float, eta: float) -> Bound:
+    """E_ρ L − E_ρ L̂ for an η that is fixed beforehand: ηC²/2m + KL/η + log(1/δ)/η."""
+    check_positive(eta, "eta")
+    terms = {
+        "fluctuation": eta * check_constant(C) ** 2 / (2 * check_samples(m)),
+        "divergence": check_positive(kl, "kl", 0) / eta,
+        "confidence": math.log(1 / check_probability(delta, "delta")) / eta,
+    }
+    return Bound(f"On {m:g} examples, with η = {eta:.3g}, risk exceeds training loss by at most", terms)
+
+
+def best_eta(kl: float, *, m: float, C: float, delta: float) -> float:
+    """η* = √(2m(KL + log(1/δ)))/C: only if KL is known before the examples are seen, as in an oracle bound."""
+    total = check_positive(kl, "kl", 0) + math.log(1 / check_probability(delta, "delta"))
+    return math.sqrt(2 * check_samples(m) * total) / check_positive(C, "C")
+
+
+def alquier(kl: float, *, m: float, C: float, delta: float) -> float:
+    """The least value of ``catoni`` over η: C √(2(KL + log(1/δ))/m) (SP App. E.2).
+
+    >>> round(alquier(10, m=1000, C=0.5, delta=0.05), 6)
+    0.080603
+    """
+    total = check_positive(kl, "kl", 0) + math.log(1 / check_probability(delta, "delta"))
+    return check_constant(C) * math.sqrt(2 * total / check_samples(m))
+
+
+def eta_grid(low: float, high: float, ratio: float = 2.0) -> np.ndarray:
+    """low, low·q, low·q², … up to the first at ``high`` or above: fixed beforehand, so that a union bound covers it."""
+    if not ratio > 1:
+        raise ValueError(f"ratio: expected a number above 1, got {ratio}")
+    if not 0 < low <= high < math.inf:
+        raise ValueError(f"low, high: expected 0 < low ≤ high, got {low} and {high}")
+    count = math.ceil(math.log(high / low) / math.log(ratio) - 1e-9) + 1
+    return low * ratio ** np.arange(count)
+
+
+def grid_price(kl: float, grid: Sequence[float], *, m: float, C: float, delta: float) -> Bound:
+    """``catoni`` with the best η of a grid of K: log(1/δ) becomes log(K/δ), whatever the examples say about KL."""
+    etas = [float(eta) for eta in grid]
+    bounds = [catoni(kl, m=m, C=C, delta=check_probability(delta, "delta") / len(etas), eta=eta) for eta in etas]
+    return min(bounds, key=lambda bound: bound.value)
+
+
+# --- for losses between 0 and 1 ---------------------------------------------------------------------------------------
+
+
+def mcallester(kl: float, *, m: float, delta: float) -> float:
+    """E_ρ L − E_ρ L̂ ≤ √((KL + log(2√m/δ))/2m) for losses in [0, 1] (McAllester 1999; constant by Maurer 2004)."""
+    logarithm = math.log(2 * math.sqrt(check_samples(m)) / check_probability(delta, "delta"))
+    return math.sqrt((check_positive(kl, "kl", 0) + logarithm) / (2 * m))
+
+
+def inverse_divergence(p: float, budget: float) -> float:
+    """The largest q with kl(p‖q) ≤ budget, by bisection.
+
+    >>> round(inverse_divergence(0.0, 0.1), 6), round(1 - math.exp(-0.1), 6)
+    (0.095163, 0.095163)
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"p: expected a number from 0 to 1, got {p}")
+    low, high = p, 1.0
+    check_positive(budget, "budget", 0)
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if bernoulli_divergence(p, middle) <= budget else (low, middle)
+    return low
+
+
+def small_kl(training: float, kl: float, *, m: float, delta: float) -> float:
+    """E_ρ L ≤ the q with kl(E_ρ L̂‖q) = (KL + log(2√m/δ))/m, for losses in [0, 1] (Seeger 2002, Maurer 2004)."""
+    logarithm = math.log(2 * math.sqrt(check_samples(m)) / check_probability(delta, "delta"))
+    return inverse_divergence(training, (check_positive(kl, "kl", 0) + logarithm) / m)
+
+
+# --- the sub-Gaussian constant ----------------------------------------------------------------------------------------
+
+
+def sub_gaussian(losses: np.ndarray, *, two_sided: bool = False, points: int = 200) -> float:
+    """The least C with E exp(t(Eℓ − ℓ)) ≤ exp(t²C²/2) for these losses (m,), over a grid of t > 0 (SP App. A).
+
+    C² = sup 2 log E exp(t(Eℓ − ℓ))/t². Only t > 0 matters for an upper bound on the risk; ``two_sided`` adds t < 0.
+    """
+    losses = np.asarray(losses, dtype=float).ravel()
+    if not losses.size or not np.isfinite(losses).all():
+        raise ValueError("losses: expected at least one number, all finite")
+    below = losses.mean() - losses
+    spread = np.abs(below).max()
+    if spread == 0:
+        return 0.0
+    t = np.geomspace(1e-3, 50, points) / spread
+    t = np.concatenate([t, -t]) if two_sided else t
+    exponents = t[:, None] * below
+    top = exponents.max(axis=1)
+    logs = top + np.log(np.exp(exponents - top[:, None]).mean(axis=1))
+    return max(float((np.sqrt(np.maximum(2 * logs, 0)) / np.abs(t)).max()), float(losses.std()))  # t → 0: the variance
+
+
+def second_moment(losses: np.ndarray) -> float:
+    """√E ℓ² ≥ C for any losses ≥ 0, bounded or not: e^(−u) ≤ 1 − u + u²/2, so log E e^(t(Eℓ−ℓ)) ≤ t² Eℓ²/2."""
+    losses = np.asarray(losses, dtype=float)
+    if not losses.size or not (losses >= 0).all():
+        raise ValueError("losses: expected at least one number, none below 0")
+    return float(np.sqrt(np.square(losses).mean()))
+
+
+def clipped(ceiling: float) -> float:
+    """C = b/2 for losses in [0, b] (Hoeffding's lemma): the only constant here that holds for *every* network."""
+    return check_positive(ceiling, "ceiling") / 2
+
+
+# --- bad input in one sentence ----------------------------------------------------------------------------------------
+
+
+def check_positive(number: float, name: str, least: float | None = None) -> float:
+    """``number`` if it is finite and above 0, or at least ``least``."""
+    if isinstance(number, bool) or not isinstance(number, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: expected a number, got {type(number).__name__}")
+    if not math.isfinite(number) or (number <= 0 if least is None else number < least):
+        raise ValueError(f"{name}: expected a number {'above 0' if least is None else f'≥ {least:g}'}, got {number}")
+    return float(number)
+
+
+def check_constant(C: float) -> float:
+    """The sub-Gaussian constant."""
+    return check_positive(C, "C", 0)
+
+
+def check_samples(m: float) -> float:
+    """The number of examples."""
+    if isinstance(m, bool) or not isinstance(m, (int, float, np.integer, np.floating)) or not 1 <= m < math.inf:
+        raise ValueError(f"m: expected a number of examples ≥ 1, got {m!r}")
+    return float(m)

@@ -1,0 +1,290 @@
+"""Norm and flatness turned into a promise: the PAC-Bayes bounds of SP, each as a sum of terms with names.
+
+Prior N(0, σ²I), posterior N(θ, σ²I): KL = ‖θ‖²/2σ². With ``catoni`` at its best η, for losses that are C-sub-Gaussian,
+
+    E_Δ L(θ + Δ) ≤ E_Δ L̂(θ + Δ) + C √((‖θ‖²/σ² + 2 log(1/δ))/m)        with probability 1 − δ        (SP Thm 2)
+
+for the risk of the *noisy* network. What stands for the first term on the right makes the difference:
+
+    truncated      σ²/2 Tr ∇²L, as if the loss were quadratic: closed forms throughout, no proof for finite σ
+    semi-analytic  the loss of the noisy network, measured, with its error bar
+    rigorous       R² + bδ′ from ``worstcase``, for the loss clipped at b, which has C = b/2
+    grouped        a σ_g for each group of weights: σ_g² ∝ √(N_g/h_g)
+
+θ may be a network at hand. As an *oracle* bound, θ is the hand-built network, and the learner is assumed to have found
+an interpolator with no larger norm and no larger noisy loss: the domination assumption of SP. Then σ and η are fixed
+before the examples are seen, and are free. ``choices`` pays for picking among that many of them afterwards: log(K/δ).
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from flatcube import design, worstcase
+from flatcube.account import INPUTS, Account, disjoint, of_design, of_model, of_tiling
+from flatcube.capacity import Bound, occam, samples_needed, sparse_functions
+from flatcube.catoni import alquier, catoni, check_constant, check_positive, check_samples, divergence, small_kl
+from flatcube.sampling import check_count, check_probability
+
+__all__ = [
+    "Promise", "MESH", "truncated", "best_sigma", "semi_analytic", "noisy_loss", "noisy_losses", "grouped",
+    "group_sigmas", "rigorous", "rigorous_groups", "samples_needed",
+    "Account", "of_model", "of_design", "of_tiling", "disjoint",
+    "catoni", "alquier", "divergence", "small_kl", "occam", "sparse_functions",
+]  # fmt: skip
+
+MESH = np.linspace(1e-5, 1e-2, 20)  # SP Sec. 2.1: twenty values of σ, evenly spaced
+
+Sigmas = float | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Promise(Bound):
+    """A bound together with the σ it was taken at, and the standard error of what was measured in it."""
+
+    sigma: Any = None
+    error: float = 0.0
+
+
+def _promise(sentence: str, first: Mapping[str, float], square: float, sigma: Sigmas, **given: float) -> Promise:
+    """The terms ``first``, then C√((square + 2 log(K/δ))/m) in two parts: what the norm costs, and what δ adds."""
+    m, C = check_samples(given["m"]), check_constant(given["C"])
+    logarithm = math.log(check_count(given.get("choices", 1), "choices") / check_probability(given["delta"], "delta"))
+    norm, whole = (C * math.sqrt(s / m) for s in (square, square + 2 * logarithm))
+    terms = {**first, "norm": norm, "confidence": whole - norm}
+    return Promise(f"{sentence} on {m:g} examples is at most", terms, sigma, given.get("error", 0.0))
+
+
+# --- one sigma --------------------------------------------------------------------------------------------------------
+
+
+def best_sigma(norm2: float, trace: float, *, m: float, C: float) -> float:
+    """σ* = (C‖θ‖/(√m Tr ∇²L))^(1/3): it balances aσ² against b/σ, where the second is twice the first (SP App. E.2)."""
+    root = check_positive(C, "C") * math.sqrt(check_positive(norm2, "norm2") / check_samples(m))
+    return (root / check_positive(trace, "trace")) ** (1 / 3)
+
+
+def truncated(
+    norm2: float, trace: float, *, m: float, C: float, delta: float, sigma: float | None = None, choices: int = 1
+) -> Promise:
+    """σ²/2 Tr ∇²L + C√((‖θ‖²/σ² + 2 log(1/δ))/m), at σ* unless σ is given.
+
+    At σ* it is 3/2 (C² Tr ∇²L ‖θ‖²/m)^(1/3), and δ's part.
+
+    >>> round(truncated(1000, 1e4, m=1e6, C=0.1, delta=0.05).value, 4)
+    0.6964
+    """
+    check_positive(norm2, "norm2", 0)
+    check_positive(trace, "trace", 0)
+    sigma = best_sigma(norm2, trace, m=m, C=C) if sigma is None else check_positive(sigma, "sigma")
+    terms = {"sharpness": sigma**2 / 2 * trace}
+    return _promise("The risk, truncated,", terms, norm2 / sigma**2, sigma, m=m, C=C, delta=delta, choices=choices)
+
+
+def semi_analytic(
+    norm2: float,
+    loss: Mapping[float, Any] | Callable[[float], Any],
+    *,
+    m: float,
+    C: float,
+    delta: float,
+    trace: float | None = None,
+    sigma: float | None = None,
+    choices: int = 1,
+) -> Promise:
+    """The same with the loss of the noisy network as it was measured, at σ or at the best σ of a mesh (SP Sec. 1.1).
+
+    ``loss`` gives an Estimate or a number for each σ: a dict, or a function that is asked on ``MESH``. With ``trace``,
+    the loss is shown in two terms: sharpness σ²/2 Tr ∇²L, and perturbation, the rest, which may be negative. The
+    standard error of the measurement becomes ``error``.
+    """
+    given = {"m": m, "C": C, "delta": delta, "choices": choices}
+    if sigma is not None:
+        check_positive(sigma, "sigma")
+        found = {sigma: loss(sigma) if callable(loss) else loss[sigma]}
+    else:
+        found = {float(s): loss(float(s)) for s in MESH} if callable(loss) else loss
+    if not found:
+        raise ValueError("loss: expected at least one σ with its loss, got none")
+    promises = []
+    for s, estimate in found.items():
+        value, error = float(getattr(estimate, "value", estimate)), float(getattr(estimate, "error", 0.0))
+        flat = 0.0 if trace is None else s**2 / 2 * check_positive(trace, "trace", 0)
+        terms = {"noisy loss": value} if trace is None else {"sharpness": flat, "perturbation": value - flat}
+        square = check_positive(norm2, "norm2", 0) / check_positive(s, "sigma") ** 2
+        promises.append(_promise("The risk, semi-analytic,", terms, square, s, error=error, **given))
+    return min(promises, key=lambda promise: promise.value)
+
+
+def noisy_loss(
+    model: Any,
+    x: Any,
+    y: Any = None,
+    *,
+    sigma: Sigmas,
+    directions: int = 200,
+    seed: int = 0,
+    groups: Mapping[str, str] | None = None,
+    exclude: Sequence[str] = INPUTS,
+    flat: float | None = None,
+) -> Any:
+    """E_Δ E_x (f_{θ+Δ}(x) − y)² as an Estimate, for Gaussian noise of one σ, or of a σ for each group.
+
+    Groups and ``exclude`` are as in ``of_model``. Without y, the network's own outputs are the targets. ``flat`` is the
+    quadratic part Σ σ_g²h_g/2, if it is known: then only the rest is sampled, as the difference to the same shifts
+    made a thousand times smaller, which cancels most of the chance.
+    """
+    import torch
+
+    from flatcube.landscape import Landscape, random_vectors, sampled
+
+    land = Landscape(model, x, y, exclude=exclude)
+    names = {name: (groups or {}).get(name, name) for name in land.shapes}
+    sd = sigma if isinstance(sigma, Mapping) else dict.fromkeys(names.values(), check_positive(sigma, "sigma"))
+    if set(sd) != set(names.values()):
+        raise ValueError(f"sigma: expected a number for each of {', '.join(names.values())}, got {', '.join(sd)}")
+    parts = [torch.full((shape.numel(),), float(sd[names[name]])) for name, shape in land.shapes.items()]
+    scale, small = torch.cat(parts).to(land.theta), 1e-3
+    chunk, _ = land.chunks(check_count(directions, "directions", 2), "outputs")
+    draws = []
+    for some in random_vectors(directions, land.theta, seed=seed, chunk=chunk):
+        loss = (land.outputs(scale * some) - land.y).square().mean(1)
+        if flat is not None:
+            loss = loss - (land.outputs(small * scale * some) - land.base).square().mean(1) / small**2
+        draws.append(loss)
+    queries = directions * len(land.x) * (1 + (flat is not None))
+    return sampled(torch.cat(draws), confidence=0.95, queries=queries, method="noisy loss", offset=flat or 0.0)
+
+
+def noisy_losses(
+    model: Any, x: Any, y: Any = None, *, sigmas: Any = MESH, trace: float | None = None, **options: Any
+) -> dict[float, Any]:
+    """``noisy_loss`` on a mesh of σ, with the same directions for all: what ``semi_analytic`` takes."""
+    flat = {float(sigma): None if trace is None else float(sigma) ** 2 / 2 * trace for sigma in sigmas}
+    return {sigma: noisy_loss(model, x, y, sigma=sigma, flat=flat[sigma], **options) for sigma in flat}
+
+
+# --- a sigma for each group -------------------------------------------------------------------------------------------
+
+
+def group_sigmas(
+    norms: Mapping[str, float],
+    traces: Mapping[str, float],
+    *,
+    m: float,
+    C: float,
+    caps: float | Mapping[str, float] = math.inf,
+) -> dict[str, float]:
+    """σ_g² = c √(N_g/h_g), no larger than the caps: the best for the truncated bound.
+
+    Without caps c = (C²/(Am))^(1/3) with A = Σ √(N_g h_g), and a group without curvature gets σ_g = ∞; with caps c is
+    found by search. A group without norm gets σ_g = 0: its noise would cost and its absence is free.
+    """
+    Account(dict(norms), dict(traces))  # which checks both
+    limits = dict(caps) if isinstance(caps, Mapping) else dict.fromkeys(norms, caps)
+    limits = {name: limits.get(name, math.inf) for name in norms}
+    ratios = {g: math.sqrt(n / traces[g]) if traces[g] else (math.inf if n else 0.0) for g, n in norms.items()}
+    area = sum(math.sqrt(n * traces[g]) for g, n in norms.items())
+    best = (check_constant(C) ** 2 / (area * check_samples(m))) ** (1 / 3) if area else 1.0
+
+    def sigmas(c: float) -> dict[str, float]:
+        return {g: min(math.sqrt(c * ratio), limits[g]) for g, ratio in ratios.items()}
+
+    if all(math.isinf(limit) for limit in limits.values()):
+        return sigmas(best)
+    scales = best * np.geomspace(1e-3, 1e4, 701)
+    return sigmas(min(scales.tolist(), key=lambda c: _objective(norms, traces, sigmas(c), m, C)))
+
+
+def _objective(
+    norms: Mapping[str, float], traces: Mapping[str, float], sigmas: Mapping[str, float], m: float, C: float
+) -> float:
+    """The truncated bound without δ."""
+    return _flat(traces, sigmas) + C * math.sqrt(_spread(norms, sigmas) / m)
+
+
+def _flat(traces: Mapping[str, float], sigmas: Mapping[str, float]) -> float:
+    """Σ σ_g² h_g/2; a group without curvature adds nothing, whatever its σ."""
+    return math.fsum(sigmas[name] ** 2 / 2 * trace for name, trace in traces.items() if trace)
+
+
+def _spread(norms: Mapping[str, float], sigmas: Mapping[str, float]) -> float:
+    """Σ N_g/σ_g² = 2 KL; a group without norm adds nothing, whatever its σ."""
+    missing = [name for name, norm in norms.items() if norm and not sigmas.get(name, 0) > 0]
+    if missing:
+        raise ValueError(f"sigma: expected a number above 0 for {missing[0]}, got {sigmas.get(missing[0])}")
+    return math.fsum(norm / sigmas[name] ** 2 for name, norm in norms.items() if norm)
+
+
+def grouped(
+    norms: Mapping[str, float],
+    traces: Mapping[str, float],
+    *,
+    m: float,
+    C: float,
+    delta: float,
+    sigma: Mapping[str, float] | None = None,
+    caps: float | Mapping[str, float] = math.inf,
+    loss: Any = None,
+) -> Promise:
+    """Σ σ_g²h_g/2 + C√((Σ N_g/σ_g² + 2 log(1/δ))/m), by default at ``group_sigmas``: 3/2 (A²C²/m)^(1/3) without caps.
+
+    Without caps, groups of no curvature get infinite noise, which no network survives: that value is a limit that is
+    not attained. With caps, and with the ``loss`` of the noisy network measured at these σ as the first term, it is.
+    """
+    sigma = dict(sigma) if sigma is not None else group_sigmas(norms, traces, m=m, C=C, caps=caps)
+    flat = _flat(traces, sigma)
+    first, kind = {"sharpness": flat}, "truncated"
+    if loss is not None:
+        first, kind = first | {"perturbation": float(getattr(loss, "value", loss)) - flat}, "measured"
+    sentence, error = f"The risk, grouped and {kind},", float(getattr(loss, "error", 0.0))
+    return _promise(sentence, first, _spread(norms, sigma), sigma, m=m, C=C, delta=delta, error=error)
+
+
+# --- nothing left out -------------------------------------------------------------------------------------------------
+
+
+def rigorous(
+    plan: design.Design,
+    bits: np.ndarray,
+    *,
+    m: float,
+    delta: float,
+    clip: float = 4.0,
+    sigma: Sigmas | None = None,
+    rare: float | None = None,
+) -> Promise:
+    """The bound for the loss clipped at b = ``clip``: mean of min(R_x², b) over ``bits``, + bδ′ + b/2 √((…)/m).
+
+    R_x is ``worstcase.gaussian``. δ′ = ``rare`` may be anything, because it is not a probability over the examples; by
+    default the best of a grid, as is σ. σ may be a number or one for each matrix.
+    """
+    where, norms = worstcase.place(plan, bits), design.norms(plan)
+    options = [check_probability(rare, "rare")] if rare is not None else [1e-2, 1e-3, 1e-4, 1e-6]
+    given = {"m": m, "C": check_positive(clip, "clip") / 2, "delta": delta}
+    tried = []
+    for s in [sigma] if sigma is not None else np.geomspace(1e-7, 1e-2, 81).tolist():
+        sd = dict(s) if isinstance(s, Mapping) else dict.fromkeys(norms, check_positive(s, "sigma"))
+        square = _spread(norms, sd)
+        moved = {p: float(np.minimum(worstcase.gaussian(where, sd, p).bound ** 2, clip).mean()) for p in options}
+        p = min(moved, key=lambda p: moved[p] + clip * p)
+        terms = {"noisy loss": moved[p], "rare events": clip * p}
+        tried.append(_promise("The clipped risk, with nothing left out,", terms, square, s, **given))
+    return min(tried, key=lambda promise: promise.value)
+
+
+def rigorous_groups(
+    plan: design.Design, bits: np.ndarray, *, m: float, delta: float, clip: float = 4.0, rounds: int = 3
+) -> Promise:
+    """``rigorous`` with a σ for each matrix, found by turning one after the other from the best common σ."""
+    best = rigorous(plan, bits, m=m, delta=delta, clip=clip)
+    best = replace(best, sigma=dict.fromkeys(worstcase.GROUPS, best.sigma))
+    for factors in [(0.25, 0.5, 2, 4, 16)] * check_count(rounds, "rounds") + [(0.7, 0.85, 1.2, 1.4)]:
+        for group in worstcase.GROUPS:
+            tried = [best.sigma | {group: best.sigma[group] * factor} for factor in factors]
+            found = (rigorous(plan, bits, m=m, delta=delta, clip=clip, sigma=sigma) for sigma in tried)
+            best = min([best, *found], key=lambda promise: promise.value)
+    return best
