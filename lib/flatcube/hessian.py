@@ -8,13 +8,14 @@
 """
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from flatcube.gradients import gradient_norms
-from flatcube.landscape import BUDGET, Landscape, Sampled, known, random_vectors, sampled
+from flatcube.landscape import BUDGET, Draws, Landscape, Sampled, known, random_vectors, sampled
 from flatcube.sampling import Estimate, check_count
 
 __all__ = ["hessian", "hessian_trace", "perturbed_trace", "top_eigenvalue"]
@@ -74,20 +75,23 @@ def perturbed_trace(
     *,
     rho: float,
     kind: str = "gaussian",
-    directions: int = 100,
-    seed: int = 0,
     exclude: Sequence[str] = ("positions",),
-    confidence: float = 0.95,
-    budget: int = BUDGET,
+    **draws: Unpack[Draws],
 ) -> Sampled:
     """E_Δ Tr ∇²L(θ+Δ) for shifts of scale ``rho`` (see ``sharpness.average_direction``), y fixed at θ.
 
     One random sign vector per shift: vᵀ∇²L(θ+Δ)v has the right mean over both.
     """
-    land = Landscape(model, x, y, exclude=exclude, budget=budget)
-    draws = curvatures(land, directions, seed, kind=kind, scales=torch.full((directions,), float(rho)))
+    land = Landscape(model, x, y, exclude=exclude, budget=draws.pop("budget", BUDGET))
+    return _perturbed_trace(land, rho, kind, **draws)
+
+
+def _perturbed_trace(
+    land: Landscape, rho: float, kind: str, directions: int = 100, seed: int = 0, confidence: float = 0.95
+) -> Sampled:
+    traces = curvatures(land, directions, seed, kind=kind, scales=torch.full((directions,), float(rho)))
     method = f"trace of the perturbed Hessian, {kind}"
-    return sampled(draws, confidence=confidence, queries=directions * len(land.x), method=method)
+    return sampled(traces, confidence=confidence, queries=directions * len(land.x), method=method)
 
 
 def top_eigenvalue(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ from flatcube import blocks
 from flatcube.sampling import Estimate, check_count, check_probability
 from flatcube.training import keep_memory
 
-__all__ = ["BUDGET", "Landscape", "Sampled", "sampled", "known", "chosen", "generator", "random_vectors"]
+__all__ = ["BUDGET", "Landscape", "Draws", "Sampled", "sampled", "known", "chosen", "generator", "random_vectors"]
 
 BUDGET = 1 << 27  # bytes
 _ROWS = 256  # inputs of a copy that are worked on at once, if memory allows
@@ -220,6 +220,15 @@ def random_vectors(
 
 
 # --- what was drawn, as an estimate -----------------------------------------------------------------------------------
+
+
+class Draws(TypedDict, total=False):
+    """How many directions are drawn (100), with which seed (0), for which interval (0.95), in how many bytes."""
+
+    directions: int
+    seed: int
+    confidence: float
+    budget: int
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ All means are over the given inputs; standard errors and intervals are over the 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from flatcube.gradients import gradient_norms
 from flatcube.hessian import curvatures, hessian, hessian_trace, perturbed_trace, top_eigenvalue
-from flatcube.landscape import BUDGET, Landscape, Sampled, chosen, generator, random_vectors, sampled
+from flatcube.landscape import BUDGET, Draws, Landscape, Sampled, chosen, generator, random_vectors, sampled
 from flatcube.sampling import Estimate, check_count
 
 __all__ = [
@@ -62,7 +62,8 @@ def average_direction(
     seed draws the same directions for every rho.
     """
     land = Landscape(model, x, y, exclude=exclude, budget=budget)
-    return _mean_change(land, _squares, rho, kind, directions, seed, confidence, "squared change")
+    draws = Draws(directions=directions, seed=seed, confidence=confidence)
+    return _mean_change(land, _squares, "squared change", rho=rho, kind=kind, **draws)
 
 
 def radius(rho: float, count: int, kind: str = "gaussian") -> float:
@@ -80,52 +81,37 @@ def parameter_norm(model: nn.Module, *, exclude: Sequence[str] = ("positions",))
 
 
 def shop(
-    model: nn.Module,
-    x: Tensor | np.ndarray,
-    *,
-    rho: float,
-    directions: int = 100,
-    seed: int = 0,
-    exclude: Sequence[str] = (),
-    confidence: float = 0.95,
-    budget: int = BUDGET,
+    model: nn.Module, x: Tensor | np.ndarray, *, rho: float, exclude: Sequence[str] = (), **draws: Unpack[Draws]
 ) -> Sharpness:
     """ShOp = E_x E_Δ |f_{θ+Δ}(x) − f_θ(x)| for Gaussian Δ, all weights (VA Sec. 7.2); added up over several outputs."""
-    land = Landscape(model, x, exclude=exclude, budget=budget)
-    return _mean_change(land, _distances, rho, "gaussian", directions, seed, confidence, "ShOp")
+    land = Landscape(model, x, exclude=exclude, budget=draws.pop("budget", BUDGET))
+    return _mean_change(land, _distances, "ShOp", rho=rho, **draws)
 
 
 def shpred(
-    model: nn.Module,
-    x: Tensor | np.ndarray,
-    *,
-    rho: float,
-    directions: int = 100,
-    seed: int = 0,
-    exclude: Sequence[str] = (),
-    confidence: float = 0.95,
-    budget: int = BUDGET,
+    model: nn.Module, x: Tensor | np.ndarray, *, rho: float, exclude: Sequence[str] = (), **draws: Unpack[Draws]
 ) -> Sharpness:
     """ShPred: the share of inputs whose prediction changes under Gaussian Δ (VA Sec. 7.2).
 
     The prediction of one output is 1[f ≥ 0], that of several the place of the largest.
     """
-    land = Landscape(model, x, exclude=exclude, budget=budget)
-    return _mean_change(land, _flips, rho, "gaussian", directions, seed, confidence, "ShPred")
+    land = Landscape(model, x, exclude=exclude, budget=draws.pop("budget", BUDGET))
+    return _mean_change(land, _flips, "ShPred", rho=rho, **draws)
 
 
 def _mean_change(
     land: Landscape,
     change: Callable[[Tensor, Tensor], Tensor],
-    rho: float,
-    kind: str,
-    count: int,
-    seed: int,
-    confidence: float,
     name: str,
+    *,
+    rho: float,
+    kind: str = "gaussian",
+    directions: int = 100,
+    seed: int = 0,
+    confidence: float = 0.95,
 ) -> Sharpness:
-    """The mean of ``change`` (K, batch) over the inputs, for each of ``count`` random shifts, as an estimate."""
-    check_count(count, "directions", 2)
+    """The mean of ``change`` (K, batch) over the inputs, for each of many random shifts, as an estimate."""
+    count = check_count(directions, "directions", 2)
     if not rho >= 0:
         raise ValueError(f"rho: expected a number that is at least 0, got {rho}")
     chunk, _ = land.chunks(count, "outputs")
@@ -235,7 +221,7 @@ def heat(
     """
     land = Landscape(model, x, y, exclude=exclude, budget=budget)
     start = float(land.losses(land.theta.new_zeros(1, land.size)))
-    increase = _mean_change(land, _squares, rho, "gaussian", directions, seed, confidence, "loss")
+    increase = _mean_change(land, _squares, "loss", rho=rho, directions=directions, seed=seed, confidence=confidence)
     shifted = torch.from_numpy(increase.draws)
     times = torch.rand(directions, generator=generator(seed, "times"), dtype=torch.float64)  # s/ρ²
     traces = curvatures(land, directions, seed, kind="gaussian", scales=rho * times.sqrt(), stream="heat")
