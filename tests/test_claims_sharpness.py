@@ -450,3 +450,77 @@ def test_small_noise_ruins_parity_on_long_inputs():
     assert rising[0] < 0.01 < rising[1] < rising[2] and rising[2] > 1
     assert ruin("parity", 33, 1e-3) > 1 and ruin("parity", 513, 1e-5) > 0.5
     assert ruin("majority", 129, 1e-4) < 0.2 and ruin("first", 129, 1e-4) < 0.01
+
+
+# --- what the Hessian does not see ------------------------------------------------------------------------------------
+
+
+def widened(width: int) -> blocks.Encoder:
+    """The PARITY network with idle channels, so that d > 12L; layer norm makes √(d − 1) of the answer."""
+    model = _network()
+    narrow, rule = len(parity.CHANNELS), model.rule
+
+    def pad(name: str, tensor: torch.Tensor) -> torch.Tensor:
+        if name.endswith(("skip", "keep")):
+            return torch.eye(width, dtype=tensor.dtype)
+        shape = [width if size == narrow else size for size in tensor.shape]
+        return nn.functional.pad(
+            tensor, [s for a, b in zip(shape[::-1], tensor.shape[::-1], strict=True) for s in (0, a - b)]
+        )
+
+    state = {name: pad(name, tensor) if tensor.ndim else tensor for name, tensor in model.state_dict().items()}
+    state["readout"] *= math.sqrt((narrow - 1) / (width - 1))
+    return blocks.from_state(state, positions=lambda n: nn.functional.pad(rule(n), (0, width - narrow)))
+
+
+@claim(
+    "HR-T6",
+    printed=(
+        "flatcube.sharpness.hessian_trace",
+        lambda model, x, **options: landscape.known(x.shape[1], queries=0, method="as printed"),
+        "The Hessian grows with the length.",
+    ),
+    erratum=70,
+    note="PARITY at width 32 > 12L: the trace is 64 at n = 9, 33 and 129, while noise of 10⁻⁴ costs ever more",
+)
+def test_the_hessian_of_parity_does_not_grow_with_the_length():
+    model, losses = widened(32), []
+    for n in (9, 33, 129):
+        x = torch.randint(0, 2, (16, n), generator=torch.Generator().manual_seed(n))
+        assert torch.allclose(model(x).detach(), 1 - 2.0 * (x.sum(1) % 2).double(), atol=1e-9)
+        assert math.isclose(sharpness.hessian_trace(model, x).value, 64, rel_tol=1e-6)
+        losses.append(sharpness.average_direction(model, x, rho=1e-4, directions=16).value)
+    assert losses[0] < 0.01 < losses[1] < losses[2] and losses[2] > 0.9
+
+
+# --- logits that grow with log n --------------------------------------------------------------------------------------
+
+
+def with_a_sharp_head() -> blocks.Encoder:
+    """PARITY with a second head in layer 1 that fetches x₁ with logits 2 log N; the second MLP removes it again."""
+    model = parity.layer_norm_network()
+    size, at = len(parity.CHANNELS), parity.CHANNELS.index
+    attend, fetch = torch.zeros(2, size, size, dtype=torch.float64)
+    attend[at("side"), at("first")] = 2.0  # the mark at position 1 is log N
+    fetch[at("bit"), at("first")], fetch[at("bit"), at("balance")] = 1.0, -1.0
+    model.layers[0].heads.append(blocks.Head(attend, fetch))
+    return model
+
+
+@claim(
+    "HR-T6c",
+    mutant=(
+        "flatcube.parity.layer_norm_network",
+        lambda eps=0.0, **_: _network(eps, target="majority"),
+        "The network computes MAJORITY.",
+    ),
+    note="a second head with logits 2 log N in layer 1: noise of 10⁻⁴ ruins PARITY on long inputs as before",
+)
+def test_logits_that_grow_with_log_n_do_not_help_parity():
+    rising = []
+    for n in (9, 33, 129):
+        x, model = torch.randint(0, 2, (16, n), generator=torch.Generator().manual_seed(n)), with_a_sharp_head()
+        shares = model.layers[0].heads[1].attention(model.embed(x), slice(-1, None))[..., 0].detach()
+        assert float(shares.min()) > 0.8  # the head is sharp, and sharper the longer the input
+        rising.append(sharpness.average_direction(model, x, rho=1e-4, directions=16).value)
+    assert rising[0] < 0.01 < rising[1] < rising[2] and rising[2] > 0.9
