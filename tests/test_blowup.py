@@ -1,0 +1,190 @@
+"""The blow-up on networks of all kinds: definitions against loops, bounds against measurements, errors."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from flatcube import blocks, blowup, cube, encoder, handmade, influence, lemmas, parity
+
+
+def all_bits(n: int) -> torch.Tensor:
+    return torch.from_numpy(cube.to_bits(cube.points(n))).long()
+
+
+def drawn(seed: int = 0, noise: float = 0.1, **options) -> encoder.Encoder:
+    """A random encoder whose gains and biases are random, too."""
+    settings = {"n": 5, "width": 6, "layers": 2, "heads": 2, "std": 0.5} | options
+    model = encoder.Encoder(encoder.Config(**settings), seed=seed, dtype=torch.float64)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(noise * torch.randn(p.shape, generator=generator, dtype=p.dtype))
+    return model
+
+
+KINDS = {
+    "post": drawn(norm="post"),
+    "mlp": drawn(norm="mlp", seed=1),
+    "one layer": drawn(norm="post", layers=1, seed=2),
+    "rms": drawn(norm="mlp", rms=True, seed=3),
+    "cls": drawn(norm="post", cls=True, seed=4),
+    "added, no bias": drawn(norm="mlp", embedding="added", bias=False, seed=5),
+    "blocks": drawn(norm="post", bias=False, seed=6).as_blocks(),
+    "parity": parity.layer_norm_network(),
+    "majority": parity.layer_norm_network(target="majority"),
+    "eps": parity.layer_norm_network(eps=1e-3),
+    "one head": blowup.one_layer("or", 5),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["corrected", "sharp"])
+def test_all_lemmas_hold(kind, form):
+    found = blowup.lemmas(KINDS[kind], all_bits(5)[::3], form=form)
+    assert {"9", "11", "16", "16 sharp", "17"} <= set(found)
+    assert all(ratio <= 1e-9 for ratio in found.values()), found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["corrected", "sharp"])
+def test_theorem_4_and_corollary_5_hold(kind, form):
+    found = blowup.local(KINDS[kind], all_bits(5), form=form)
+    assert bool((found.margin >= 0).all())
+    left, right = found.average
+    assert float(left) >= float(right)
+
+
+def test_the_sharp_form_is_sharper_than_the_corrected_one():
+    for kind, model in KINDS.items():
+        corrected, sharp = (blowup.local(model, all_bits(5), form=form) for form in ("corrected", "sharp"))
+        assert bool((sharp.log_right < corrected.log_right).all()), kind
+        assert torch.equal(sharp.sensitivity, corrected.sensitivity)
+
+
+def test_sensitivity_inside_is_that_of_the_table():
+    model = KINDS["post"]
+    table = model(all_bits(5)).detach().numpy()
+    by_hand = [sum((table[k] - table[k ^ 1 << i]) ** 2 for i in range(5)) / 4 for k in range(32)]
+    np.testing.assert_allclose(blowup.local(model, all_bits(5)).sensitivity, by_hand, rtol=1e-9)
+
+
+def test_an_ensemble_is_measured_like_its_members():
+    ensemble = encoder.Ensemble(encoder.Config(n=5, width=4, layers=2, heads=1), seeds=[3, 4], dtype=torch.float64)
+    bits = all_bits(5)
+    together, found = blowup.measure(ensemble, bits), blowup.local(ensemble, bits)
+    assert together.value.shape == (2, 32) and found.margin.shape == (2, 32) and found.average[0].shape == (2,)
+    for k, one in enumerate(ensemble.members()):
+        assert torch.allclose(together.log[k], blowup.measure(one, bits).log)
+        assert math.isclose(float(blowup.log_constant(ensemble)[k]), blowup.log_constant(one))
+        assert torch.allclose(found.margin[k], blowup.local(one, bits).margin)
+
+
+def test_hand_built_and_trained_networks_are_read_alike():
+    model = drawn(norm="post", bias=False, seed=6)
+    for form in ("printed", "corrected", "sharp"):
+        assert math.isclose(blowup.log_constant(model, form=form), blowup.log_constant(model.as_blocks(), form=form))
+    bits = all_bits(5)
+    assert torch.allclose(blowup.measure(model, bits).log, blowup.measure(model.as_blocks(), bits).log)
+    assert torch.allclose(blowup.influence_sums(model, bits), blowup.influence_sums(model.as_blocks(), bits))
+
+
+def test_a_norm_without_variance_has_an_infinite_factor():
+    silent = blowup.one_layer("majority", 5)
+    with torch.no_grad():
+        silent.layers[0].heads[0].value.zero_()
+    assert bool(blowup.measure(silent, all_bits(5)).value.isinf().all())
+
+
+def test_long_batches_are_cut_and_change_nothing(monkeypatch):
+    model, bits = KINDS["post"], all_bits(5)
+    whole = blowup.local(model, bits)
+    monkeypatch.setattr(blowup, "_NUMBERS", 100)
+    assert torch.allclose(blowup.local(model, bits).margin, whole.margin)
+
+
+@pytest.mark.parametrize("target", ["majority", "or", "first"])
+def test_one_layer_is_exact(target):
+    table = {"majority": cube.majority(7), "or": cube.disjunction(7), "first": cube.first(7)}[target]
+    model = blowup.one_layer(target, 7)
+    np.testing.assert_allclose(model(all_bits(7)).detach(), table, rtol=1e-12)
+    again = blocks.from_state(model.state_dict())
+    assert torch.equal(again(all_bits(7)), model(all_bits(7)))
+
+
+def test_row_influence_agrees_with_the_network():
+    rng = np.random.default_rng(0)
+    for target in ("or", "majority", "first"):
+        model, bits = blowup.one_layer(target, 9), rng.integers(0, 2, (20, 9))
+        loud = 2 * math.log(9)
+        one = np.full(9, loud) if target == "or" else np.zeros(9)
+        zero = np.zeros(9)
+        if target == "first":
+            one, zero = (np.where(np.arange(9) == 0, loud, 0.0) for _ in range(2))
+        rows = blowup.influence_sums(model, bits)[0, :, -1]
+        np.testing.assert_allclose(blowup.row_influence(zero, one, bits), rows, atol=1e-12)
+
+
+def test_row_influence_survives_large_logits():
+    found = blowup.row_influence(np.full(4, -2000.0), np.full(4, 2000.0), np.array([[0, 0, 0, 0], [1, 1, 0, 0]]))
+    assert np.isfinite(found).all() and found[0] == pytest.approx(4 * 2 * 0.75)
+
+
+def test_networks_without_norm_have_a_constant_too():
+    model = handmade.build([((1, 2), 1.0)], 5, mode="soft")
+    assert math.isfinite(blowup.log_constant(model)) and blowup.log_constant(model, form="sharp") > 0
+    found = blowup.lemmas(model, all_bits(5)[::4])
+    assert "16" not in found and max(found.values()) <= 1e-9
+
+
+def test_the_constant_is_the_product_of_its_factors():
+    model = KINDS["mlp"]
+    parts = blowup.log_factors(model)
+    assert list(parts) == ["start", "stage 1", "stage 2", "read-out"]
+    assert math.isclose(sum(parts.values()), blowup.log_constant(model))
+    assert list(blowup.log_factors(KINDS["post"])) == ["start", *(f"stage {k}" for k in (1, 2, 3, 4)), "read-out"]
+
+
+def test_bites_from_solves_its_equation():
+    for log_constant, log_blowup in ((0.0, 0.0), (5.0, 1.0), (300.0, 0.0)):
+        n = blowup.bites_from(log_constant, log_blowup) * math.log(10)
+        assert (n - math.log(n)) / 2 == pytest.approx(max(0.5, math.log(2) + log_constant + 2 * log_blowup), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "complaint"),
+    [
+        (lambda: blowup.measure(torch.nn.Linear(2, 2), [[0, 1]]), TypeError, "expected an Encoder or an Ensemble"),
+        (lambda: blowup.measure(KINDS["post"], [0, 1]), ValueError, r"expected bits of shape \(batch, n\)"),
+        (lambda: blowup.measure(KINDS["post"], [[1, -1, 1, 1, 1]]), ValueError, "expected 0 and 1, got -1; signs are"),
+        (lambda: blowup.measure(drawn(norm="none"), all_bits(5)), ValueError, "expected a network with layer norm"),
+        (lambda: blowup.log_constant(parity.layer_norm_network()), ValueError, "n: expected the number of bits"),
+        (lambda: blowup.log_constant(drawn(norm="pre")), ValueError, "norm to be post, mlp or none, got pre"),
+        (lambda: blowup.log_constant(drawn(attention="relu")), ValueError, "attention to be softmax, got relu"),
+        (lambda: blowup.log_constant(drawn(causal=True)), ValueError, "False for several layers, got True"),
+        (lambda: blowup.log_constant(KINDS["post"], form="exact"), ValueError, "form: expected one of"),
+        (lambda: blowup.log_constant(torch.nn.Linear(2, 2)), TypeError, "expected an Encoder of blocks or of encoder"),
+        (lambda: blowup.lemmas(encoder.Ensemble(encoder.Config(n=5)), all_bits(5)), TypeError, "got an Ensemble"),
+        (lambda: blowup.one_layer("parity", 5), ValueError, "target: expected majority, or or first"),
+        (lambda: blowup.one_layer("majority", 4), ValueError, "n: expected an odd number for majority"),
+        (lambda: blowup.influence_bound(5, delta=0), ValueError, "delta: expected a positive number, got 0"),
+        (lambda: blowup.local(blowup.one_layer("or", 2), [[0, 1]]), ValueError, "expected an integer ≥ 3, got 2"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_refused_in_one_sentence(call, error, complaint):
+    with pytest.raises(error, match=complaint) as refused:
+        call()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_mask_after_the_first_layer_is_refused():
+    model = drawn(norm="post", bias=False, seed=6).as_blocks()
+    model.layers[1].heads[0].mask = torch.zeros(5, 5)
+    with pytest.raises(ValueError, match="expected no mask after the first layer, got one in layer 2"):
+        influence.stages(model)
+
+
+def test_causal_attention_is_allowed_in_a_single_layer():
+    model = drawn(causal=True, layers=1)
+    assert max(lemmas.lemmas(model, all_bits(5)[::5]).values()) <= 1e-9
