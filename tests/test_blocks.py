@@ -191,6 +191,7 @@ def test_positions_may_come_from_a_rule():
     [
         (lambda: blocks.Norm(-1.0), "eps is -1.0"),
         (lambda: blocks.Norm(math.nan), "eps is nan"),
+        (lambda: blocks.Norm(math.inf), "eps is inf"),
         (lambda: blocks.Mlp([torch.ones(1, 1)], []), "biases has 0 entries"),
         (lambda: _random_encoder(0)(torch.tensor([[1, -1, 1, 1, 1]])), "symbols holds -1"),
         (lambda: _random_encoder(0)(torch.tensor([[0, 2, 0, 0, 0]])), "symbols holds 2"),

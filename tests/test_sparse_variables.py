@@ -278,6 +278,8 @@ WRONG = [
     (lambda: scales.logit_scale(8, 2, 0.0), "gamma: expected a number above 0 and at most 1, got 0.0"),
     (lambda: scales.logit_scale(8, 2, 1.0, math.nan), "vectors: expected a coherence of at most .* got nan"),
     (lambda: scales.worst_error(2, 5, 1.0), "s: expected an integer from 1 to 2, got 5"),
+    (lambda: scales.worst_error(8, 2, 1000.0), "R: expected a number from −700 to 700, .* got 1000.0"),
+    (lambda: sv.Selector(8, (1, 3), scale="3"), "scale: expected a number of at least 0, got '3'"),
     (lambda: scales.worst_error(8, 2, 1.0, encoding="bags"), "encoding: expected one of fixed, trainable, bag"),
     (lambda: scales.smallest_scale(8, 2, -0.1), "error: expected a number above 0, got -0.1"),
     (lambda: lookup.lookup(np.zeros((1, 1, 1)), [1], 0.1), r"points: expected an array of shape \(n, d\)"),

@@ -16,6 +16,7 @@ Everything that fixes a network is in its ``state_dict``: ``from_state`` rebuild
 Parameters have at most two axes and broadcast from the right, so K perturbed copies can run at once: see ``many``.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
@@ -103,8 +104,8 @@ class Norm(nn.Module):
         self, eps: float, gain: Tensor | None = None, bias: Tensor | None = None, *, centre: bool = True
     ) -> None:
         super().__init__()
-        if not eps >= 0:
-            raise ValueError(f"eps is {eps}; it must be at least 0")
+        if not 0 <= eps < math.inf:
+            raise ValueError(f"eps is {eps}; it must be a number of at least 0")
         self.gain = None if gain is None else nn.Parameter(gain)
         self.bias = None if bias is None else nn.Parameter(bias)
         self.register_buffer("eps", torch.tensor(float(eps), dtype=torch.float64))

@@ -80,6 +80,8 @@ def worst_error(T: int, s: int, R: float, *, encoding: str = "fixed", outputs: s
     chosen bits agree, and all others disagree with them. A bag is worst when it holds no chosen vector.
     """
     _check(T, s, encoding=encoding, outputs=outputs)
+    if not abs(R) <= 700:
+        raise ValueError(f"R: expected a number from −700 to 700, where e^R is a number too, got {R}")
     if encoding == "bag":
         return (s if outputs == "one" else 1) * T / (math.exp(R) + T)
     s = s if outputs == "one" else 1

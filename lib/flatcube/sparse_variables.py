@@ -20,6 +20,7 @@ selects the "repaired" ones or those "printed" (errata 41 to 47).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import torch
@@ -63,8 +64,8 @@ class Selector:
                 raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {getattr(self, name)!r}")
         if self.vectors is not None:
             object.__setattr__(self, "vectors", _unit_rows(self.vectors, self.T, self.encoding))
-        if self.scale is not None and not 0 <= self.scale < math.inf:
-            raise ValueError(f"scale: expected a number of at least 0, got {self.scale}")
+        if self.scale is not None and not (isinstance(self.scale, Real) and 0 <= self.scale < math.inf):
+            raise ValueError(f"scale: expected a number of at least 0, got {self.scale!r}")
         if self.scale is None:
             keys = 1 if self.outputs == "each" and self.encoding == "fixed" else self.s  # vectors in one key
             R = scales.logit_scale(self.T, keys, self.gamma, self.coherence, encoding=self.encoding, form=self.form)
