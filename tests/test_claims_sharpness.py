@@ -524,3 +524,44 @@ def test_logits_that_grow_with_log_n_do_not_help_parity():
         assert float(shares.min()) > 0.8  # the head is sharp, and sharper the longer the input
         rising.append(sharpness.average_direction(model, x, rho=1e-4, directions=16).value)
     assert rising[0] < 0.01 < rising[1] < rising[2] and rising[2] > 0.9
+
+
+# --- how fast -------------------------------------------------------------------------------------------------------
+
+
+@claim(
+    "HR-X1",
+    mutant=[
+        (
+            "flatcube.brittleness.angle_loss",
+            lambda ratio, dimension=8: np.square(np.minimum(ratio, 1.0)),
+            "Layer norm answers to noise in the first order.",
+        ),
+        (
+            "flatcube.parity.layer_norm_network",
+            lambda eps=0.0, **_: _network(eps, target="majority"),
+            "The network computes MAJORITY.",
+        ),
+    ],
+    note="PARITY at 24, 72 and 216 bits: L is one function of ρN², starts with its fourth power and ends near 9/8",
+)
+def test_the_loss_of_parity_depends_on_noise_times_length_squared():
+    model, found = parity.layer_norm_network(), {}
+    for n in (24, 72, 216):
+        x = torch.randint(0, 2, (16, n), generator=torch.Generator().manual_seed(n))
+        for scaled in (0.1, 30.0):
+            found[n, scaled] = sharpness.average_direction(model, x, rho=scaled / (n + 1) ** 2 / 30, directions=24)
+    for scaled in (0.1, 30.0):
+        values = [found[n, scaled].value for n in (24, 72, 216)]
+        assert max(values) < 2.5 * min(values)
+    assert abs(found[216, 30.0].value - brittleness.angle_loss(1e3)) < 0.25
+    tiny, small = (brittleness.angle_loss(t) for t in (1e-3, 1e-2))
+    assert math.isclose(small / tiny, 1e4, rel_tol=0.01) and math.isclose(tiny, 1e-12 * 63 / 4, rel_tol=0.02)
+    rng = np.random.default_rng(0)
+    for dimension, ratio in ((3, 0.3), (8, 1.0), (8, 0.1)):
+        turned = ratio * rng.standard_normal((100_000, dimension)) + np.eye(dimension)[0]
+        losses = np.square(1 - turned[:, 0] / np.linalg.norm(turned, axis=1))
+        assert (
+            abs(losses.mean() - brittleness.angle_loss(ratio, dimension))
+            < 4 * losses.std() / 300 + 0.01 * losses.mean()
+        )

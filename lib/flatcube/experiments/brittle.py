@@ -61,12 +61,13 @@ def network(target: str, variant: str = "layer norm", n: int = 0) -> blocks.Enco
 
 
 def _blank_positions(length: int) -> Tensor:
-    """n inputs without a code, then i = 0, …, n with place i/(n + i + 1), unit 1/(n + i + 1) and side (−1)^i."""
+    """n inputs at place 1 and no side, then i = 0, …, n with place i/(n + i + 1), unit 1/(n + i + 1), side (−1)^i."""
     n = length // 2
     i = torch.arange(n + 1, dtype=torch.float64)
     codes = torch.zeros(length, len(parity.CHANNELS), dtype=torch.float64)
     for name, values in {"place": i / (n + i + 1), "unit": 1 / (n + i + 1), "side": 1 - 2 * (i % 2)}.items():
         codes[n:, parity.CHANNELS.index(name)] = values
+    codes[:n, parity.CHANNELS.index("place")] = 1.0  # or layer norm would magnify an empty vector
     codes[:, parity.CHANNELS.index("balance")] = -codes.sum(-1)
     return codes
 

@@ -1,0 +1,108 @@
+"""Theorem 6 without training, and networks before training: the stored studies, recomputed at small size."""
+
+import json
+import math
+
+import pytest
+import torch
+
+from flatcube import parity, sharpness
+from flatcube.amplifier import TARGETS
+from flatcube.classroom.claims import measurements
+from flatcube.experiments import brittle, initial, store
+
+STUDY = store.load("brittle")
+
+
+def stored(variant: str, target: str, n: int, rho: float) -> dict[str, str]:
+    key = [variant, target, str(n), f"{rho:g}"]
+    (row,) = [row for row in STUDY if list(row.values())[:4] == key]
+    return row
+
+
+def truth(target: str, bits: torch.Tensor) -> torch.Tensor:
+    ones, n = bits.sum(1), bits.shape[1]
+    return {
+        "parity": 1 - 2.0 * (ones % 2),
+        "majority": 1 - 2.0 * (2 * ones > n),
+        "first": 1 - 2.0 * bits[:, 0],
+        "mean": 1 - 2.0 * ones / n,
+    }[target].double()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("variant", ["layer norm", "RMSNorm", "causal"])
+def test_every_variant_computes_its_function(variant: str, target: str):
+    for n in (7, 24):
+        bits = brittle.inputs(n, 40)
+        with torch.no_grad():
+            error = (brittle.network(target, variant, n)(bits) - truth(target, bits)).abs().max()
+        assert error < (0.05 if target == "mean" else 1e-9)
+
+
+def test_weights_do_not_depend_on_the_length():
+    for variant in brittle.VARIANTS:
+        short, long = (dict(brittle.network("parity", variant, n).named_parameters()) for n in (8, 24))
+        assert all(torch.equal(short[name], long[name]) for name in short) and short.keys() == long.keys()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_shortcut_is_exact_to_rounding(target: str):
+    slow, fast, bits = parity.layer_norm_network(target=target), brittle.network(target), brittle.inputs(40, 8)
+    for rho in (1e-3, 0.3):
+        options = {"rho": rho * sharpness.parameter_norm(slow), "kind": "sphere", "directions": 4, "seed": 1}
+        one, other = (sharpness.average_direction(model, bits, **options).draws for model in (slow, fast))
+        assert one == pytest.approx(other, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("variant", "target", "n", "rho"),
+    [("layer norm", "parity", 72, 3.16e-5), ("RMSNorm", "majority", 24, 1e-2), ("epsilon", "parity", 24, 1e-4),
+     ("causal", "parity", 8, 1e-3), ("layer norm", "mean", 8, 1e-2), ("causal", "first", 24, 0.1)],
+)  # fmt: skip
+def test_stored_rows_are_what_the_command_computes(variant, target, n, rho):
+    again, row = brittle.cell(variant, target, n, rho), stored(variant, target, n, rho)
+    for name in ("loss", "error", "variance"):
+        assert float(again[name]) == pytest.approx(float(row[name]), rel=2e-3)
+
+
+def test_the_study_is_whole():
+    keys = [tuple(row.values())[:4] for row in STUDY]
+    assert len(set(keys)) == len(keys) == 4 * len(brittle.RHOS) * sum(map(len, brittle.VARIANTS.values()))
+    entry = json.loads((store.DATA / "manifest.json").read_text(encoding="utf-8"))["brittle.csv"]
+    assert entry["command"] == "python -m flatcube.experiments.brittle" and entry["seconds"] > 0
+
+
+def test_long_parity_breaks_and_the_others_do_not():
+    for n in (648, 2000):
+        loss = {target: float(stored("layer norm", target, n, 1e-4)["loss"]) for target in TARGETS}
+        assert 1 < loss["parity"] < 1.25 and loss["majority"] < 0.1 and max(loss["first"], loss["mean"]) < 1e-4
+
+
+@pytest.mark.parametrize("variant", brittle.VARIANTS)
+def test_the_exponents(variant: str):
+    derived = {"parity": -2.0, "majority": -0.5, "mean": -0.5}
+    for target, power in derived.items():
+        slope, low, high = brittle.exponent(brittle.critical(STUDY, variant, target))
+        assert low < slope < high and abs(slope - power) < 0.35, (target, slope, low, high)
+    assert abs(brittle.exponent(brittle.critical(STUDY, variant, "first"))[0]) < 0.35
+
+
+def test_a_critical_radius_lies_between_its_neighbours():
+    head = {"variant": "v", "target": "t", "n": "8", "variance": "2"}
+    rows = [head | {"rho": f"{10**-k}", "loss": f"{10 ** (-2 * k + 3)}"} for k in (4, 3, 2, 1)]
+    found = brittle.critical(rows, "v", "t", level=0.05)
+    assert found == {8: pytest.approx(0.01)}
+    assert brittle.exponent({n: 3 * n**-1.5 for n in (8, 24, 72)})[0] == pytest.approx(-1.5)
+
+
+def test_networks_before_training():
+    again = initial.cell("encoder", 1, 1, "default")
+    (row,) = [r for r in store.load("initial") if list(r.values())[:4] == ["encoder", "1", "1", "default"]]
+    assert float(again["mean"]) == pytest.approx(float(row["mean"]), abs=0.02)
+    recurrent = initial.cell("LSTM", 2, 0, "default", networks=10)
+    assert 1.5 < float(recurrent["mean"]) < 2.5
+    found = initial.measured()
+    (kept,) = [measured for measured in measurements() if measured.id == "HR-S6-INIT"]
+    assert (found["verdict"], found["statement"]) == (kept.verdict, kept.statement)
+    assert math.isclose(initial.N / 2, 4)
