@@ -177,7 +177,7 @@ def test_a_chain_pays_for_every_step_and_says_for_what():
     assert bound.terms["loss"] == pytest.approx(4 * 16 * 1e-6)
     once = scratchpad.error_bound(Price(price.norms, price.traces, price.loss), m=1e12)
     assert bound.value == pytest.approx(16 * once.value)
-    assert "4 · 16 times" in bound.explain() and "loss" in bound.explain()
+    assert "4 · 16 × loss" in bound.explain() and "loss" in bound.explain()
     assert scratchpad.error_bound(price, m=1e12, sigma=0.05).value > bound.value
 
 

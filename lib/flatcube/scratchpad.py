@@ -255,7 +255,7 @@ def error_bound(price: Price, *, m: float, C: float = 0.1, delta: float = 0.05, 
     found = pacbayes.truncated(price.norm2, price.trace, m=m, C=C, delta=delta, sigma=sigma)
     terms = {"loss": price.loss} | found.terms
     times = f"4 · {price.steps}" if price.steps > 1 else "4"
-    sentence = f"A wrong answer after {m:g} examples has probability ({times} times the bound on the loss) at most"
+    sentence = f"The chance of error ({times} × loss) after {m:g} examples is at most"
     return Bound(sentence, {name: 4 * price.steps * term for name, term in terms.items()})
 
 

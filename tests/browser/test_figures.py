@@ -14,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from flatcube import cube, fourier, handmade, parity, sampling, sensitivity
+from flatcube import blowup, cube, fourier, handmade, parity, sampling, scratchpad, sensitivity
 from flatcube.classroom.explorers import explorer
+from flatcube.experiments import brittle, store
 from tests.browser.hand import Hand, drag
 
 ROOT = Path(__file__).parents[2]
@@ -392,6 +394,44 @@ def four_ways(state: dict, stored: list[Row]) -> Iterator[Row]:
         yield from ({"network": name, "n": n, "value": value} for name, value in values.items())
 
 
+# ------------------------------------------------------------------------------------------------ chapter 7
+
+
+def steps(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """a/√(a² + ε) with a = ½ − k/n."""
+    n = 101
+    for k in range(n + 1):
+        a = 0.5 - k / n
+        yield {"k": k, "output": a / np.sqrt(a**2 + 10.0 ** -state["place"]), "place": state["place"]}
+
+
+def calm(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Rows of attention before and after every flip; in the string without ones each flip has the same effect."""
+    loud = float(state["loud"])
+    for n in (2**k for k in range(4, 11)):
+        bits, rank = np.random.default_rng(n).integers(0, 2, (100, n)), -np.log(np.arange(1, n + 1))
+        for kind, zero in (("random, all keys alike", np.zeros(n)), ("random, early keys louder", rank)):
+            here, there = (np.exp(zero + loud * some) for some in (bits, 1 - bits))
+            others = here.sum(1, keepdims=True) - here
+            total = 2 * np.abs(here / (others + here) - there / (others + there)).sum(1).max()
+            yield {"kind": kind, "n": n, "total": total}
+        yield {"kind": "no ones at all", "n": n, "total": 2 * n * (1 / (1 + (n - 1) * np.exp(-loud)) - 1 / n)}
+
+
+def owed(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The norms of the PARITY network by numpy, and what PARITY owes; the constant is the library's."""
+    network, sharp = parity.layer_norm_network(), "sharp" in state["form"]
+    for n in (2**k for k in range(3, 9)):
+        seen = network.activations(torch.from_numpy(np.random.default_rng(n).integers(0, 2, (16, n))))
+        deviations = [seen[f"layers.{k}.sum"].detach().numpy().std(axis=2) for k in (0, 1)]
+        factors = [(1 / deviation).max(axis=1) for deviation in deviations]
+        has = np.prod(factors, axis=0) if sharp else np.prod([(1 + factor) ** 2 for factor in factors], axis=0)
+        constant = blowup.log_constant(network, n=n, form="sharp" if sharp else "corrected")
+        yield {"kind": "the network has", "n": n, "size": has.mean()}
+        demand = (np.sqrt(n / np.log(n)) - 1 / n) * np.exp(-constant)
+        yield {"kind": "the corollary demands", "n": n, "size": demand}
+
+
 # ------------------------------------------------------------------------------------------------ chapter 8
 
 
@@ -447,9 +487,82 @@ def promises(state: dict, stored: list[Row]) -> Iterator[Row]:
         yield from drawn
 
 
+# ------------------------------------------------------------------------------------------------ chapter 11
+
+
+def turned(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The influences of twelve bits on the verdict about the chosen language."""
+    table = scratchpad.transduce(scratchpad.AUTOMATA[state["language"]], 12)[-1]
+    yield from ({"i": i, "influence": value} for i, value in enumerate(sensitivity.influences(table), 1))
+
+
+@cache
+def priced(T: int) -> dict[str, scratchpad.Price]:
+    chains = {f"chain, {code}": scratchpad.step(T, code=code) for code in ("one-hot", "binary")}
+    return {"one pass": scratchpad.one_pass(T)} | chains
+
+
+def paid(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Norms and traces of three networks for PARITY."""
+    for T in (2**k for k in range(3, 11)):
+        for kind, price in priced(T).items():
+            value = price.norm2 if state["measure"] == "squared norm" else price.trace
+            yield {"network": kind, "T": T, "value": value}
+
+
+def asked(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """The examples that each bound asks for, and Occam's count of the parities of subsets."""
+    error = float(state["target"])
+    for T in (2**k for k in range(3, 11)):
+        yield {"kind": "Occam", "T": T, "m": (T * np.log(2) + np.log(20)) / error}
+        yield from ({"kind": kind, "T": T, "m": scratchpad.samples(price, error)} for kind, price in priced(T).items())
+
+
+def switched(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """δ at the best σ, cut at 1: it falls where 216 C² Tr H ‖θ‖² examples are reached."""
+    for kind, price in priced(int(state["bits"])).items():
+        switch = 2.16 * price.trace * price.norm2
+        for m in 10 ** (np.arange(16, 73) / 4):
+            yield {"kind": kind, "m": m, "delta": float(m < switch)}
+
+
+# ------------------------------------------------------------------------------------------------ chapter 9
+
+
+def shaken_cast(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Every network of the cast at the chosen ρ; what is below 10⁻⁶ is drawn there."""
+    for row in store.load("brittle"):
+        if row["variant"] == "layer norm" and round(2 * np.log10(float(row["rho"]))) == 2 * state["k"]:
+            value = float(row["loss"]) / (1 if state["measure"] == "L" else float(row["variance"]))
+            yield {"name": row["target"].upper(), "n": int(row["n"]), "value": max(value, 1e-6)}
+
+
+def breaking(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Where L/Var f passes a tenth, and the line through these points."""
+    for target in ("parity", "majority", "first", "mean"):
+        points = brittle.critical(store.load("brittle"), state["variant"], target)
+        slope, level = np.polyfit(np.log(list(points)), np.log(list(points.values())), 1)
+        for n, rho in points.items():
+            yield {"name": target.upper(), "n": n, "rho": rho, "line": np.exp(level) * n**slope}
+
+
+def territory(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """PARITY as measured, and ρ²‖θ‖² Tr H/2D with ‖θ‖² = 89.125, Tr H = 18 and D = 769."""
+    for row in store.load("brittle"):
+        if (row["variant"], row["target"], row["n"]) == ("layer norm", "parity", state["length"]):
+            rho = float(row["rho"])
+            yield {"kind": "measured", "rho": rho, "loss": float(row["loss"])}
+            yield {"kind": "Hessian", "rho": rho, "loss": 9 / 769 * 89.125 * rho**2}
+
+
 # For each chapter and title of a chart with inputs: (state of the inputs, the rows stored in the chart) → the rows that
 # its marks must show. Only the fields of these rows are compared; marks without them, such as rules, are left out.
 EXPECTED: dict[str, dict[str, Shown]] = {
+    "09-sharpness": {
+        "However small the shift, long PARITY breaks first": shaken_cast,
+        "PARITY breaks at the inverse square of the length": breaking,
+        "The Hessian stays, its territory shrinks": territory,
+    },
     "01-fourier": {
         "Three passes turn eight values into eight sums": passes,
         "The bounds always hold, and meet for PARITY": bounds,
@@ -484,11 +597,22 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "Of these four weights, long inputs forgive only the read-out": one_weight,
         "Only the binary scratchpad is cheap in all three": four_ways,
     },
+    "07-blowup": {
+        "As ε falls, layer norm turns a slope into a step": steps,
+        "However loud a one is, random strings stay calm": calm,
+        "PARITY by hand pays far more than it owes": owed,
+    },
     "08-capacity": {
         "A few squares cover the whole class": squares,
         "The cost has one minimum, and the lemma finds it": splits,
         "Fixed positions cost a logarithm of T, trained ones T": with_positions,
         "Below the line a bound says something": promises,
+    },
+    "11-scratchpad": {
+        "Where a verdict on twelve bits can be turned over": turned,
+        "A pass pays with the cube of the length, a step does not": paid,
+        "Straight lines: every one of these bounds asks for a power of the length": asked,
+        "δ is a switch: it promises nothing, and then nearly everything": switched,
     },
 }
 

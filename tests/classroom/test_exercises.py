@@ -11,10 +11,12 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from flatcube import (
     blocks,
+    blowup,
+    brittleness,
     capacity,
     covers,
     cube,
@@ -25,11 +27,14 @@ from flatcube import (
     queries,
     sampling,
     scales,
+    scratchpad,
     sensitivity,
+    sharpness,
     sparse_variables,
 )
 from flatcube.classroom import exercises
 from flatcube.classroom.exercises import check, find, identifiers, solution, stub
+from flatcube.experiments import brittle
 
 CHAPTERS = Path(__file__).parents[2] / "chapters"
 EVERY = pytest.mark.parametrize("id", identifiers())
@@ -829,6 +834,100 @@ WRITTEN = [
         def repaired(last, T):
             return last if T % 2 else 1 - last
     """),
+    ("7.1", "The 1 is missing", """
+        def blow_up(variances, eps):
+            largest = [max((v + eps) ** -0.5 for v in row) for row in variances]
+            return np.prod(largest)
+    """),
+    ("7.1", "You average over positions", """
+        def blow_up(variances, eps):
+            return np.prod(1 + (1 / np.sqrt(variances + eps)).mean(axis=-1))
+    """),
+    ("7.1", "There is no square root", """
+        def blow_up(variances, eps):
+            return np.prod(1 + 1 / (variances.min(axis=1) + eps))
+    """),
+    ("7.2", "Half of it", """
+        def influence(zero, one, bits):
+            total = 0
+            for q in range(len(bits)):
+                weights = []
+                for bit in (bits[q], 1 - bits[q]):
+                    logits = np.where(bits, one, zero)
+                    logits[q] = one[q] if bit else zero[q]
+                    weights.append(np.exp(logits[q]) / np.exp(logits).sum())
+                total += abs(weights[0] - weights[1])
+            return total
+    """),
+    ("7.2", "the changes of the logits", """
+        def influence(zero, one, bits):
+            return sum(abs(a - b) for a, b in zip(zero, one))
+    """),
+    ("7.2", "Signs cancel", """
+        def influence(zero, one, bits):
+            total = 0
+            for q in range(len(bits)):
+                flipped = bits ^ (np.arange(len(bits)) == q)
+                rows = [np.exp(np.where(some, one, zero)) for some in (bits, flipped)]
+                total += (rows[0] / rows[0].sum() - rows[1] / rows[1].sum()).sum()
+            return round(total, 9)
+    """),
+    ("7.3", "Half of it", """
+        def empty(n, loud):
+            return n * np.exp(loud) / (np.exp(loud) + n - 1) - 1
+    """),
+    ("7.3", "Only the difference counts", """
+        def empty(n, loud):
+            return 2 * n / (1 + (n - 1) * np.exp(-loud))
+    """),
+    ("7.3", "n − 1 others", """
+        def empty(n, loud):
+            return 2 * n / (1 + n * np.exp(-loud)) - 2
+    """),
+    ("7.4", "The mean is not subtracted", """
+        def magnified(y, z, eps):
+            a, b = (v / np.sqrt(np.mean((v - v.mean()) ** 2) + eps) for v in (y, z))
+            return np.linalg.norm(a - b) / np.linalg.norm(y - z)
+    """),
+    ("7.4", "a factor √d is lost", """
+        def magnified(y, z, eps):
+            def norm(v):
+                v = v - v.mean()
+                return v / np.sqrt(v @ v + eps)
+            return np.linalg.norm(norm(y) - norm(z)) / np.linalg.norm(y - z)
+    """),
+    ("7.4", "the distance after the norm", """
+        def magnified(y, z, eps):
+            a, b = ((v - v.mean()) / np.sqrt(v.var() + eps) for v in (y, z))
+            return np.sqrt(np.sum((a - b) ** 2))
+    """),
+    ("7.5", "The remainder", """
+        def demanded(n, log_constant, heads):
+            return np.log(n) / 2 - np.log(np.log(n)) / 2 - log_constant
+    """),
+    ("7.5", "as the paper prints it", """
+        def demanded(n, log_constant, heads):
+            return np.log(np.sqrt(n) / np.log(n) - heads / n) - log_constant
+    """),
+    ("7.5", "not larger", """
+        def demanded(n, log_constant, heads):
+            return log_constant + np.log(n / np.sqrt(n * np.log(n)) - heads / n)
+    """),
+    ("7.6", "Two terms", """
+        def bites(C, B):
+            return next(n for n in range(3, 10**6) if C * B**2 * np.sqrt(n * np.log(n)) < n)
+    """),
+    ("7.6", "Blowup stands squared", """
+        def bites(C, B):
+            return next(n for n in range(3, 10**6) if 2 * C * B * np.sqrt(n * np.log(n)) < n)
+    """),
+    ("7.6", "one less than", """
+        def bites(C, B):
+            n = 3
+            while 2 * C * B**2 * np.sqrt((n + 1) * np.log(n + 1)) >= n + 1:
+                n += 1
+            return n
+    """),
     ("8.1", "You compare functions on average", """
         def covered(values, chosen, eps):
             hits = 0
@@ -932,6 +1031,156 @@ WRITTEN = [
 
             return int(np.ceil(4 * (np.log2(float(comb(comb(T, d), w))) + 4 * w - np.log2(delta))))
     """),
+    ("9.1", "opposite changes cancel", """
+        def loss(before, after):
+            return sum((after.sum(0) / len(after) - before) ** 2) / len(before)
+    """),
+    ("9.1", "That is the variance", """
+        def loss(before, after):
+            change = after - before
+            return np.mean((change - change.mean()) ** 2)
+    """),
+    ("9.2", "Your shift has length ρ", """
+        def shift(theta, g, rho):
+            return rho * g / (g @ g) ** 0.5
+    """),
+    ("9.2", "Every weight moves by a share", """
+        def shift(theta, g, rho):
+            return [rho * t for t in theta]
+    """),
+    ("9.3", "A factor is missing", """
+        def trace(gradients):
+            return np.trace(gradients @ gradients.T) / len(gradients)
+    """),
+    ("9.3", "You average the gradients", """
+        def trace(gradients):
+            g = gradients.mean(0)
+            return 2 * g @ g
+    """),
+    ("9.4", "That is the trace at", """
+        def flattest(front, back, rest):
+            return sum((front, back, rest))
+    """),
+    ("9.4", "both count", """
+        def flattest(front, back, rest):
+            return rest + (front * back) ** 0.5
+    """),
+    ("9.5", "fits an exponential", """
+        def exponent(n, rho):
+            y = np.log(rho)
+            return np.cov(n, y)[0, 1] / np.var(n, ddof=1)
+    """),
+    ("9.5", "Axes exchanged", """
+        def exponent(n, rho):
+            slope, _ = np.polyfit(np.log10(rho), np.log10(n), 1)
+            return slope
+    """),
+    ("9.6", "HR's choice", """
+        def promise(mu, nu, alphas):
+            return mu / (2 - mu) - 2 * (2 * nu) ** 0.5
+    """),
+    ("9.6", "The denominator", """
+        def promise(mu, nu, alphas):
+            return max(mu - mu / a - 2 * (a * nu) ** 0.5 for a in alphas)
+    """),
+    ("11.1", "You left out t_0", """
+        def states(table, bits):
+            q, found = 0, []
+            for b in bits:
+                q = table[q][b]
+                found.append(q)
+            return found
+    """),
+    ("11.1", "as printed in HR", """
+        def states(table, bits):
+            t = [0, table[0, bits[0]]]
+            for i in range(1, len(bits)):
+                t.append(table[t[i], bits[i - 1]])
+            return np.array(t)
+    """),
+    ("11.1", "always start from state 0 again", """
+        def states(table, bits):
+            return [0] + [table[0, bit] for bit in bits]
+    """),
+    ("11.2", "counts ones", """
+        def multiples(k):
+            return [[q, (q + 1) % k] for q in range(k)]
+    """),
+    ("11.2", "forgot to take remainders", """
+        def multiples(k):
+            return np.arange(2 * k).reshape(k, 2)
+    """),
+    ("11.2", "on its side", """
+        def multiples(k):
+            return np.arange(2 * k).reshape(k, 2).T % k
+    """),
+    ("11.3", "the largest number of bits", """
+        def matters(table):
+            most = 0
+            for q in range(4):
+                for x in range(2):
+                    others = [table[q ^ 1, x], table[q ^ 2, x], table[q, 1 - x]]
+                    most = max(most, sum(other != table[q, x] for other in others))
+            return most
+    """),
+    ("11.3", "bits of the state only", """
+        def matters(table):
+            swapped = table[[1, 0, 3, 2]], table[[2, 3, 0, 1]]
+            return sum((other != table).sum() for other in swapped) / 8
+    """),
+    ("11.3", "You add up over all states", """
+        def matters(table):
+            swapped = table[[1, 0, 3, 2]], table[[2, 3, 0, 1]], table[:, ::-1]
+            return sum((other != table).sum() for other in swapped)
+    """),
+    ("11.4", "read different bits", """
+        def differ(table, accepts, k):
+            D = (accepts[:, None] != accepts).astype(float)
+            for _ in range(k):
+                D = sum(D[np.ix_(table[:, x], table[:, y])] for x in (0, 1) for y in (0, 1)) / 4
+            return D
+    """),
+    ("11.4", "one bit short", """
+        def differ(table, accepts, k):
+            D = (accepts[:, None] != accepts).astype(float)
+            for _ in range(1, k):
+                D = D[np.ix_(table[:, 0], table[:, 0])] / 2 + D[np.ix_(table[:, 1], table[:, 1])] / 2
+            return D
+    """),
+    ("11.4", "judged alike", """
+        def differ(table, accepts, k):
+            same = (accepts[:, None] == accepts) * 1.0
+            for _ in range(k):
+                same = np.mean([same[np.ix_(to, to)] for to in table.T], axis=0)
+            return same
+    """),
+    ("11.5", "for a single step", """
+        def examples(norm2, trace, T, C, error):
+            return C**2 * trace * norm2 * (6 / error) ** 3
+    """),
+    ("11.5", "T times as many examples", """
+        def examples(norm2, trace, T, C, error):
+            return T * 216 * C**2 * trace * norm2 / error**3
+    """),
+    ("11.5", "factor 4 is missing", """
+        def examples(norm2, trace, T, C, error):
+            step = error / T
+            return C**2 * trace * norm2 / (2 * step / 3) ** 3
+    """),
+    ("11.6", "the other sign", """
+        def log_delta(norm2, trace, sigma, m, C):
+            root = (0.25 - sigma**2 / 2 * trace) / C
+            return (m * root**2 - norm2 / sigma**2) / 2
+    """),
+    ("11.6", "a 2 in front", """
+        def log_delta(norm2, trace, sigma, m, C):
+            root = (0.25 - sigma**2 / 2 * trace) / C
+            return norm2 / sigma**2 - m * root**2
+    """),
+    ("11.6", "left the sharpness out", """
+        def log_delta(norm2, trace, sigma, m, C):
+            return norm2 / 2 / sigma**2 - m / 32 / C**2
+    """),
 ]
 
 
@@ -967,7 +1216,10 @@ def by_library(id: str, arguments: tuple):
     if id == "1.6":
         return dict(fourier.spectrum(cube.even_sum(list(arguments[0].items()), 5)).top(32))
     chapters = {"2": of_chapter_2, "3": of_chapter_3, "4": of_chapter_4, "5": of_chapter_5, "6": of_chapter_6}
+    chapters["7"] = of_chapter_7
     chapters["8"] = of_chapter_8
+    chapters["9"] = of_chapter_9
+    chapters["11"] = of_chapter_11
     return chapters[id.partition(".")[0]](id, arguments)
 
 
@@ -1092,6 +1344,30 @@ def of_chapter_6(id: str, arguments: tuple):
     return (bits.sum() + (written != last)) % 2  # with another first bit, the other end
 
 
+def of_chapter_7(id: str, arguments: tuple):
+    if id == "7.1":
+        variances, eps = arguments
+        factors = {str(k): torch.from_numpy((row + eps) ** -0.5)[None] for k, row in enumerate(variances)}
+        return float(blowup.Blowup(factors).value)
+    if id == "7.2":
+        zero, one, bits = arguments
+        return blowup.row_influence(zero, one, bits)
+    if id == "7.3":
+        n, loud = arguments
+        return blowup.row_influence(np.zeros(n), np.full(n, loud), np.zeros(n, int))
+    if id == "7.4":
+        y, z, eps = (torch.as_tensor(part) for part in arguments)
+        norm = blocks.Norm(float(eps))
+        return float((norm(y) - norm(z)).norm() / (y - z).norm())
+    if id == "7.5":
+        n, log_constant, heads = arguments
+        one = torch.ones(1, dtype=torch.float64)
+        parity_of_n = blowup.Local(n, heads, "corrected", log_constant, one, n * one, 0 * one, 0 * one)
+        return float(parity_of_n.average[1]) - log_constant
+    C, B = arguments
+    return int(np.ceil(10 ** blowup.bites_from(np.log(C), np.log(B)) - 1e-6))
+
+
 def of_chapter_8(id: str, arguments: tuple):
     if id == "8.1":
         values, chosen, eps = arguments
@@ -1119,6 +1395,61 @@ def of_chapter_8(id: str, arguments: tuple):
         return capacity.chaining(C, m=m, ceiling=A)
     T, d, w, delta = arguments
     return int(np.ceil(capacity.samples_needed(lambda m: capacity.occam(T, d, w, m=m, delta=delta)) - 1e-6))
+
+
+class Rows(torch.nn.Module):
+    """x ↦ x·θ, whose gradient at x is x."""
+
+    def __init__(self, theta: np.ndarray) -> None:
+        super().__init__()
+        self.theta = torch.nn.Parameter(torch.as_tensor(theta))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ self.theta
+
+
+def of_chapter_9(id: str, arguments: tuple):
+    """The exercises of chapter 9 by other routes."""
+    if id == "9.1":
+        before, after = map(torch.as_tensor, arguments)
+        return float(sharpness._squares(after, before).mean())
+    if id == "9.2":
+        theta, g, rho = arguments
+        unit = torch.nn.functional.normalize(torch.as_tensor(g), dim=0).numpy()
+        return rho * sharpness.parameter_norm(Rows(theta)) * unit
+    if id == "9.3":
+        return sharpness.hessian_trace(Rows(np.ones(arguments[0].shape[1])), torch.as_tensor(arguments[0])).value
+    if id == "9.4":
+        front, back, rest = arguments
+        return minimize_scalar(lambda a: front / np.exp(a) + back * np.exp(a) + rest).fun
+    if id == "9.5":
+        return brittle.exponent(dict(zip(*arguments, strict=True)))[0]
+    mu, nu, alphas = arguments
+    return max(brittleness.lower_bound(50 * mu, 50 * nu, 50, alpha=alpha) for alpha in alphas)
+
+
+def of_chapter_11(id: str, arguments: tuple):
+    if id == "11.1":
+        table, bits = arguments
+        return scratchpad.Automaton(table, ()).run(bits)
+    if id == "11.2":
+        (k,) = arguments
+        return [[int(f"{q:b}{digit}", 2) % k for digit in (0, 1)] for q in range(k)]
+    if id == "11.3":
+        return scratchpad.step_sensitivity(scratchpad.Automaton(arguments[0], ()))
+    if id == "11.4":
+        table, accepts, k = arguments
+        strings = cube.to_bits(cube.points(k))
+        ends = [scratchpad.Automaton(table, (), start=q).run(strings)[:, -1] for q in range(len(table))]
+        return [[np.mean(accepts[one] != accepts[other]) for other in ends] for one in ends]
+    if id == "11.5":
+        norm2, trace, T, C, error = arguments
+        price = scratchpad.Price({"all": norm2}, {"all": trace}, steps=T)
+        best = lambda digits: scratchpad.error_bound(price, m=10**digits, C=C)  # noqa: E731
+        terms = lambda digits: best(digits).terms["sharpness"] + best(digits).terms["norm"]  # noqa: E731
+        return 10 ** brentq(lambda digits: terms(digits) - error, 1, 20, xtol=1e-13)
+    norm2, trace, sigma, m, C = arguments
+    return scratchpad.log_delta(scratchpad.Price({"all": norm2}, {"all": trace}), sigma=sigma, m=m, C=C)
 
 
 @EVERY

@@ -19,7 +19,10 @@ SMALLER = {
     "04-handmade": {"SEED": 7, "T": 6},
     "05-sparse-variables": {"SEED": 7, "T": 8},
     "06-parity": {"SEED": 7, "N": 500},
+    "07-blowup": {"SEED": 3, "N": 31},
     "08-capacity": {"SEED": 7, "T": 12},
+    "09-sharpness": {"SEED": 7, "N": 33},
+    "11-scratchpad": {"SEED": 7, "T": 32},
 }
 
 

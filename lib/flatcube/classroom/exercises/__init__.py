@@ -34,7 +34,11 @@ CHAPTERS = {
     "4": "handmade",
     "5": "sparse_variables",
     "6": "parity",
+    "7": "blowup",
     "8": "capacity",
+    "9": "sharpness",
+    "10": "pacbayes",
+    "11": "scratchpad",
 }
 TURN = "# your turn"  # a stub keeps the lines of the solution above this comment
 

@@ -160,8 +160,8 @@ def _pairs(rng: np.random.Generator) -> list[tuple]:
     minutes=15,
     difficulty=3,
     hints=(
-        "With no bits to go, D[q, r] is 1 where one of the two states accepts and the other does not. What happens to "
-        "the pair (q, r) when both read a 0? When both read a 1?",
+        "With no bits to go, it is 1 where one of the two states accepts and the other does not. What happens to the "
+        "pair (q, r) when both read a 0? When both read a 1?",
         "`D[np.ix_(a, b)]` holds D[a[q], b[r]] at (q, r). Use it with a column of the table, for either symbol, and "
         "remember that both symbols are equally likely.",
     ),
@@ -170,11 +170,11 @@ def _pairs(rng: np.random.Generator) -> list[tuple]:
 )
 def differ(table: np.ndarray, accepts: np.ndarray, k: int) -> np.ndarray:
     """D[q, r]: the chance that runs from q and r are judged differently after the same k random bits."""
-    D = (accepts[:, None] != accepts).astype(float)
+    apart = (accepts[:, None] != accepts).astype(float)
     # your turn
     for _ in range(k):
-        D = sum(D[np.ix_(table[:, x], table[:, x])] for x in (0, 1)) / 2
-    return D
+        apart = sum(apart[np.ix_(table[:, x], table[:, x])] for x in (0, 1)) / 2
+    return apart
 
 
 def _judged(table, accepts, k):
@@ -302,5 +302,5 @@ log_delta.mistake(
 )
 log_delta.mistake(
     "You did not square what is left when the sharpness is taken away.",
-    lambda norm2, trace, sigma, m, C: norm2 / (2 * sigma**2) - m * (0.25 - sigma**2 * trace / 2) / (2 * math.pow(C, 2)),
+    lambda norm2, trace, sigma, m, C: norm2 / (2 * sigma**2) - m * (0.25 - sigma**2 * trace / 2) / (2 * C**2),
 )
