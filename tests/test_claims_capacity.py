@@ -412,6 +412,9 @@ def test_a_head_from_two_covers():
     asked = capacity.head(one, T=1, input_norm=10, query_norm=1)
     assert asked.capacity(math.e) == pytest.approx(58_597, abs=1)
     assert asked.capacity(math.e) == pytest.approx(minimum([10, 10], [20, 1], 1), rel=1e-6)
+    token = capacity.head(one, T=1, input_norm=10)  # the query is one of the tokens: B_X² in the bracket
+    assert token.capacity(math.e) == pytest.approx(10**2 * (1 + (2 * 10**2) ** (2 / 3)) ** 3)
+    assert token.capacity(math.e) == pytest.approx(4_361_242, abs=1)
     for norm in (0.3, 1, 10):  # tokens of norm B with weights W, V are tokens of norm 1 with weights B²W, BV
         whole = capacity.head(one, T=7, input_norm=norm)
         scaled = capacity.head(Head(one.score.times(norm**2), one.value.times(norm)), T=7)

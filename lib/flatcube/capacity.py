@@ -32,6 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 FORMS = ("printed", "corrected", "explicit")
+_LONGEST = 10**6
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,10 @@ class Cover:
 
     def capacity(self, m: float) -> float:
         """C in log N(ε) ≤ C/ε² on m inputs."""
-        return sum(self.parts.values()) ** 3 * self.points(m)
+        total = sum(self.parts.values())
+        if not total < 1e100:
+            raise ValueError(f"norms: expected sizes and reaches whose cubes are numbers, got a sum of {total:g}")
+        return total**3 * self.points(m)
 
     def log_number(self, eps: float, m: float) -> Bound:
         """log N(ε) on m inputs, with what each part takes of it."""
@@ -221,6 +225,8 @@ def sparse_functions(T: int, d: int, w: int, *, levels: int = 16) -> dict[str, f
     """
     for name, number in {"T": T, "d": d, "w": w, "levels": levels}.items():
         check_count(number, name)
+    if T > _LONGEST:
+        raise ValueError(f"T: expected at most {_LONGEST:,} bits, so that sets can be counted, got {T}")
     if d > T:
         raise ValueError(f"d: expected a degree of at most T = {T}, got {d}")
     if w > math.comb(T, d):

@@ -69,7 +69,7 @@ def alquier(kl: float, *, m: float, C: float, delta: float) -> float:
     """The least value of ``catoni`` over η: C √(2(KL + log(1/δ))/m) (SP App. E.2).
 
     >>> round(alquier(10, m=1000, C=0.5, delta=0.05), 6)
-    0.080603
+    0.080609
     """
     total = check_positive(kl, "kl", 0) + math.log(1 / check_probability(delta, "delta"))
     return check_constant(C) * math.sqrt(2 * total / check_samples(m))

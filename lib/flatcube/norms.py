@@ -17,6 +17,7 @@ from flatcube.sampling import check_count
 __all__ = ["Form", "Norms", "Head", "Layer", "Network", "measure", "tiling"]
 
 Form = Literal["printed", "corrected", "explicit"]
+_WIDEST = 10**12
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Norms:
     def __post_init__(self) -> None:
         for name in ("spectral", "largest"):
             check_norm(getattr(self, name), name, 0)
-        check_count(self.width, "width", 0)
+        if check_count(self.width, "width", 0) > _WIDEST:
+            raise ValueError(f"width: expected at most {_WIDEST:,} columns, got {self.width}")
         object.__setattr__(self, "total", self.width * self.largest if self.total is None else self.total)
         check_norm(self.total, "total", 0)
 

@@ -19,6 +19,7 @@ before the examples are seen, and are free. ``choices`` pays for picking among t
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ def _promise(sentence: str, first: Mapping[str, float], square: float, sigma: Si
     m, C = check_samples(given["m"]), check_constant(given["C"])
     logarithm = math.log(check_count(given.get("choices", 1), "choices") / check_probability(given["delta"], "delta"))
     norm, whole = (C * math.sqrt(s / m) for s in (square, square + 2 * logarithm))
-    terms = {**first, "norm": norm, "confidence": whole - norm}
+    added = C**2 * 2 * logarithm / m / (whole + norm) if C else 0.0  # whole − norm, without cancellation
+    terms = {**first, "norm": norm, "confidence": added}
     return Promise(f"{sentence} on {m:g} examples is at most", terms, sigma, given.get("error", 0.0))
 
 
@@ -75,7 +77,7 @@ def truncated(
     At σ* it is 3/2 (C² Tr ∇²L ‖θ‖²/m)^(1/3), and δ's part.
 
     >>> round(truncated(1000, 1e4, m=1e6, C=0.1, delta=0.05).value, 4)
-    0.6964
+    0.6962
     """
     check_positive(norm2, "norm2", 0)
     check_positive(trace, "trace", 0)
@@ -262,18 +264,35 @@ def rigorous(
     R_x is ``worstcase.gaussian``. δ′ = ``rare`` may be anything, because it is not a probability over the examples; by
     default the best of a grid, as is σ. σ may be a number or one for each matrix.
     """
-    where, norms = worstcase.place(plan, bits), design.norms(plan)
-    options = [check_probability(rare, "rare")] if rare is not None else [1e-2, 1e-3, 1e-4, 1e-6]
+    bits, norms = np.ascontiguousarray(bits, dtype=np.int8), design.norms(plan)
     given = {"m": m, "C": check_positive(clip, "clip") / 2, "delta": delta}
-    tried = []
-    for s in [sigma] if sigma is not None else np.geomspace(1e-7, 1e-2, 81).tolist():
-        sd = dict(s) if isinstance(s, Mapping) else dict.fromkeys(norms, check_positive(s, "sigma"))
-        square = _spread(norms, sd)
-        moved = {p: float(np.minimum(worstcase.gaussian(where, sd, p).bound ** 2, clip).mean()) for p in options}
-        p = min(moved, key=lambda p: moved[p] + clip * p)
-        terms = {"noisy loss": moved[p], "rare events": clip * p}
-        tried.append(_promise("The clipped risk, with nothing left out,", terms, square, s, **given))
-    return min(tried, key=lambda promise: promise.value)
+    options = (1e-2, 1e-3, 1e-4, 1e-6) if rare is None else (check_probability(rare, "rare"),)
+    if isinstance(sigma, Mapping):
+        tried = [(dict(sigma), *_least(worstcase.place(plan, bits), sigma, options, clip))]
+    else:
+        mesh = tuple(np.geomspace(1e-7, 1e-2, 81).tolist()) if sigma is None else (check_positive(sigma, "sigma"),)
+        tried = _least_on_mesh(plan, bits.tobytes(), len(bits), mesh, options, clip)
+    promises = []
+    for s, loss, p in tried:
+        square = _spread(norms, s if isinstance(s, dict) else dict.fromkeys(norms, s))
+        terms = {"noisy loss": loss, "rare events": clip * p}
+        promises.append(_promise("The clipped risk, with nothing left out,", terms, square, s, **given))
+    return min(promises, key=lambda promise: promise.value)
+
+
+def _least(where: worstcase.Place, sigma: Sigmas, options: Sequence[float], clip: float) -> tuple[float, float]:
+    """The mean of min(R_x², clip) and the δ′ at which it is, with clip·δ′, smallest."""
+    moved = {p: float(np.minimum(worstcase.gaussian(where, sigma, p).bound ** 2, clip).mean()) for p in options}
+    p = min(moved, key=lambda p: moved[p] + clip * p)
+    return moved[p], p
+
+
+@lru_cache(maxsize=16)  # the loss does not depend on m, and one asks for many m
+def _least_on_mesh(
+    plan: design.Design, bits: bytes, rows: int, mesh: tuple[float, ...], options: tuple[float, ...], clip: float
+) -> list[tuple[float, float, float]]:
+    where = worstcase.place(plan, np.frombuffer(bits, dtype=np.int8).reshape(rows, plan.T))
+    return [(sigma, *_least(where, sigma, options, clip)) for sigma in mesh]
 
 
 def rigorous_groups(

@@ -24,7 +24,7 @@ from flatcube.catoni import check_positive
 from flatcube.design import Design
 from flatcube.sampling import check_probability
 
-__all__ = ["GROUPS", "Change", "Place", "place", "deterministic", "gaussian"]
+__all__ = ["GROUPS", "Change", "Place", "place", "deterministic", "gaussian", "largest", "longest"]
 
 GROUPS = ("W1", "V1", "E", "b", "F", "W2", "v2")
 _EVENTS = 12
@@ -90,25 +90,28 @@ def deterministic(where: Place, radii: float | Mapping[str, float]) -> Change:
 
 def gaussian(where: Place, sigma: float | Mapping[str, float], delta: float) -> Change:
     """For Δ with independent N(0, σ_g²) entries, with probability 1 − ``delta`` at each input."""
-    sd, events = _by_group(sigma, "sigma"), math.log(_EVENTS / check_probability(delta, "delta"))
+    sd, rare = _by_group(sigma, "sigma"), check_probability(delta, "delta") / _EVENTS
     n, D, w = where.plan.T + 1, where.plan.T + 2, len(where.plan.components)
     H = design.breakpoints(where.plan.degree, where.plan.grid)[0].size
 
-    def one(count: int) -> float:  # the largest of |N(0, 1)|, count times
-        return math.sqrt(2 * (math.log(2 * count) + events))
-
-    def length(size: int, count: int) -> float:  # of a vector with that many entries
-        return math.sqrt(size) + math.sqrt(2 * (math.log(count) + events))
-
-    tilt = math.tanh(sd["W1"] * one(n * n))
-    read = tilt + math.sqrt(2) * sd["V1"] * one(n)
-    row = where.top + tilt + math.sqrt(2) * sd["V1"] * length(D, n)
+    tilt = math.tanh(sd["W1"] * largest(n * n, rare))
+    read = tilt + math.sqrt(2) * sd["V1"] * largest(n, rare)
+    row = where.top + tilt + math.sqrt(2) * sd["V1"] * longest(D, n, rare)
     inside = np.hypot(sd["b"], sd["E"] * row)
-    parts = inside * one(w), inside * one(n * H), inside * length(H, n)
-    return _chain(
-        where,
-        _Noise(tilt, read, *parts, sd["F"] * one(n), sd["F"] * length(D, n), sd["W2"] * one(n), sd["v2"] * one(1)),
-    )
+    parts = inside * largest(w, rare), inside * largest(n * H, rare), inside * longest(H, n, rare)
+    entry = largest(n, rare)
+    later = sd["F"] * entry, sd["F"] * longest(D, n, rare), sd["W2"] * entry, sd["v2"] * largest(1, rare)
+    return _chain(where, _Noise(tilt, read, *parts, *later))
+
+
+def largest(count: int, rare: float) -> float:
+    """√(2 log(2k/δ)): above the largest of k numbers |N(0, 1)| but for probability δ, dependent or not."""
+    return math.sqrt(2 * math.log(2 * count / rare))
+
+
+def longest(size: int, count: int, rare: float) -> float:
+    """√q + √(2 log(k/δ)): above the longest of k Gaussian vectors of q entries but for probability δ (SP Lemma 20)."""
+    return math.sqrt(size) + math.sqrt(2 * math.log(count / rare))
 
 
 def _chain(where: Place, noise: _Noise) -> Change:

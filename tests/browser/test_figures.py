@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from flatcube import blowup, cube, fourier, handmade, parity, sampling, scratchpad, sensitivity
+from flatcube import account, blowup, cube, fourier, handmade, parity, sampling, scratchpad, sensitivity
 from flatcube.classroom.explorers import explorer
 from flatcube.experiments import brittle, store
 from tests.browser.hand import Hand, drag
@@ -487,6 +487,51 @@ def promises(state: dict, stored: list[Row]) -> Iterator[Row]:
         yield from drawn
 
 
+# ------------------------------------------------------------------------------------------------ chapter 10
+
+
+def shaken(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Both parts of the truncated bound by hand, for 24 bits in pairs, and the line at 1."""
+    pairs, m = account.of_tiling(24, 2, 12), 10.0 ** state["examples"]
+    yield {"value": 1.0}
+    for sigma in np.geomspace(5e-4, 2e-2, 41):
+        yield {"sigma": sigma, "term": "sharpness", "value": sigma**2 / 2 * pairs.trace}
+        yield {"sigma": sigma, "term": "norm", "value": 0.1 * np.sqrt((pairs.norm2 / sigma**2 + 2 * np.log(20)) / m)}
+
+
+def speaking(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Occam by counting, PAC-Bayes by its closed form; the other two do not know C, and keep their order."""
+    C, at = float(state["constant"]), {(row["tiling"], row["kind"]): row["m"] for row in stored if "tiling" in row}
+    for name in dict.fromkeys(name for name, _ in at):
+        T, k = map(int, re.findall(r"\d+", name))
+        found, w = account.of_tiling(T, k, T // k), T // k
+        area = sum(np.sqrt(norm * found.traces[group]) for group, norm in found.norms.items())
+        rigorous, covering = at[name, "rigorous, clipped at 4"], at[name, "covering"]
+        assert 1e9 < rigorous < 1e13 < covering
+        values = {
+            "Occam": 4 * (np.log(float(comb(comb(T, k), w))) + w * np.log(16) + np.log(20)),
+            "one σ": 27 / 8 * C**2 * found.norm2 * found.trace,
+            "one σ per matrix (limit)": 27 / 8 * C**2 * area**2,
+            "rigorous, clipped at 4": rigorous,
+            "covering": covering,
+        }
+        yield from ({"tiling": name, "kind": kind, "m": m} for kind, m in values.items())
+
+
+def rescalings(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """3/2 (C² trace norm²/m)^(1/3) of the rescaled network, and a constant."""
+    T, k = map(int, re.findall(r"\d+", state["tiling"]))
+    found = account.of_tiling(T, k, T // k)
+    area = sum(np.sqrt(norm * found.traces[group]) for group, norm in found.norms.items())
+    for square in np.geomspace(0.5, 100, 47):
+        first, second = (sum(part[g] for g in "Eb") * (square - 1) for part in (found.norms, found.traces))
+        norm2 = found.norm2 + first + found.norms["F"] * (1 / square - 1)
+        trace = found.trace - second / square + found.traces["F"] * (square - 1)
+        values = {"one σ": norm2 * trace, "one σ per matrix (limit)": area**2}
+        for kind, product in values.items():
+            yield {"square": square, "kind": kind, "value": 1.5 * np.cbrt(0.01 * product / 1e6)}
+
+
 # ------------------------------------------------------------------------------------------------ chapter 11
 
 
@@ -607,6 +652,11 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "The cost has one minimum, and the lemma finds it": splits,
         "Fixed positions cost a logarithm of T, trained ones T": with_positions,
         "Below the line a bound says something": promises,
+    },
+    "10-pacbayes": {
+        "Too little noise is dear, too much is wrong": shaken,
+        "One network costs millions, a class costs 10²⁰, a list hundreds": speaking,
+        "With a σ for each matrix, rescaling changes nothing": rescalings,
     },
     "11-scratchpad": {
         "Where a verdict on twelve bits can be turned over": turned,

@@ -18,11 +18,13 @@ from flatcube import (
     blowup,
     brittleness,
     capacity,
+    catoni,
     covers,
     cube,
     fourier,
     handmade,
     lookup,
+    pacbayes,
     parity,
     queries,
     sampling,
@@ -1181,6 +1183,85 @@ WRITTEN = [
         def log_delta(norm2, trace, sigma, m, C):
             return norm2 / 2 / sigma**2 - m / 32 / C**2
     """),
+    ("10.1", "The factor 2 below is missing", """
+        def divergence(theta, sigma):
+            return sum((t / sigma) ** 2 for t in theta)
+    """),
+    ("10.1", "You divide by σ", """
+        def divergence(theta, sigma):
+            return np.linalg.norm(theta) ** 2 / sigma / 2
+    """),
+    ("10.1", "You average over the weights", """
+        def divergence(theta, sigma):
+            return np.dot(theta, theta) / len(theta) / 2 / sigma**2
+    """),
+    ("10.2", "what one of the two terms is", """
+        def excess(kl, m, C, delta):
+            eta = np.sqrt(2 * m * (kl - np.log(delta))) / C
+            return eta * C**2 / (2 * m)
+    """),
+    ("10.2", "That is the best η", """
+        def excess(kl, m, C, delta):
+            return (2 * m * (kl + np.log(1 / delta)) / C**2) ** 0.5
+    """),
+    ("10.2", "The confidence is missing", """
+        def excess(kl, m, C, delta):
+            return np.sqrt(2 * C * C * kl / m)
+    """),
+    ("10.3", "You make the two terms equal", """
+        def best_sigma(norm2, trace, m, C):
+            a, b = trace / 2, C * np.sqrt(norm2 / m)
+            return np.cbrt(b / a)
+    """),
+    ("10.3", "That is σ³", """
+        def best_sigma(norm2, trace, m, C):
+            return C * norm2**0.5 / m**0.5 / trace
+    """),
+    ("10.3", "You take the square root", """
+        def best_sigma(norm2, trace, m, C):
+            a, b = trace / 2, C * np.sqrt(norm2 / m)
+            return np.sqrt(b / (2 * a))
+    """),
+    ("10.4", "The factor c is missing", """
+        def variances(norms, traces, m, C):
+            return [(n / h) ** 0.5 for n, h in zip(norms, traces)]
+    """),
+    ("10.4", "Those are standard deviations", """
+        def variances(norms, traces, m, C):
+            A = sum(np.sqrt(norms) * np.sqrt(traces))
+            return (C**2 / (A * m)) ** (1 / 6) * (norms / traces) ** 0.25
+    """),
+    ("10.4", "All groups get the same variance", """
+        def variances(norms, traces, m, C):
+            sigma = (C * np.sqrt(sum(norms) / m) / sum(traces)) ** (1 / 3)
+            return np.full(len(norms), sigma**2)
+    """),
+    ("10.5", "You look at losses above the mean", """
+        def constant(losses, t):
+            mean = losses.mean()
+            return max(np.sqrt(2 * np.log(np.mean(np.exp(s * (losses - mean))))) / s for s in t)
+    """),
+    ("10.5", "That is the standard deviation", """
+        def constant(losses, t):
+            return np.sqrt(np.mean(losses**2) - np.mean(losses) ** 2)
+    """),
+    ("10.5", "That is C²", """
+        def constant(losses, t):
+            mean = losses.mean()
+            return max(2 * np.log(np.mean(np.exp(s * (mean - losses)))) / s**2 for s in t)
+    """),
+    ("10.6", "You forgot the factor 3/2", """
+        def examples(norm2, trace, C, target):
+            return C * C * trace * norm2 * target**-3
+    """),
+    ("10.6", "The factor 3/2 is cubed", """
+        def examples(norm2, trace, C, target):
+            return 3 / 2 * C**2 * trace * norm2 / target**3
+    """),
+    ("10.6", "The target has to be cubed", """
+        def examples(norm2, trace, C, target):
+            return 27 / 8 * C**2 * trace * norm2 / target
+    """),
 ]
 
 
@@ -1220,6 +1301,7 @@ def by_library(id: str, arguments: tuple):
     chapters["8"] = of_chapter_8
     chapters["9"] = of_chapter_9
     chapters["11"] = of_chapter_11
+    chapters["10"] = of_chapter_10
     return chapters[id.partition(".")[0]](id, arguments)
 
 
@@ -1450,6 +1532,36 @@ def of_chapter_11(id: str, arguments: tuple):
         return 10 ** brentq(lambda digits: terms(digits) - error, 1, 20, xtol=1e-13)
     norm2, trace, sigma, m, C = arguments
     return scratchpad.log_delta(scratchpad.Price({"all": norm2}, {"all": trace}), sigma=sigma, m=m, C=C)
+
+
+def of_chapter_10(id: str, arguments: tuple):
+    if id == "10.1":
+        theta, sigma = arguments
+        return catoni.divergence(float(theta @ theta), sigma)
+    if id == "10.2":
+        kl, m, C, delta = arguments
+        return catoni.alquier(kl, m=m, C=C, delta=delta)
+    if id == "10.3":
+        norm2, trace, m, C = arguments
+        return pacbayes.best_sigma(norm2, trace, m=m, C=C)
+    if id == "10.4":
+        norms, traces = (dict(enumerate(part.tolist())) for part in arguments[:2])
+        return np.square(list(pacbayes.group_sigmas(norms, traces, m=arguments[2], C=arguments[3]).values()))
+    if id == "10.5":
+        losses, t = arguments  # the least C for which the inequality holds at every t, by bisection
+        logs = np.log(np.exp(np.outer(t, losses.mean() - losses)).mean(axis=1))
+        low, high = 0.0, 1e3
+        while high - low > 1e-12:
+            middle = (low + high) / 2
+            low, high = (low, middle) if (logs <= t**2 * middle**2 / 2).all() else (middle, high)
+        return high
+    norm2, trace, C, target = arguments
+    low, high = 0.0, 40.0
+    while high - low > 1e-13:
+        middle = (low + high) / 2
+        bound = pacbayes.truncated(norm2, trace, m=10**middle, C=C, delta=0.05)
+        low, high = (low, middle) if bound.value - bound.terms["confidence"] <= target else (middle, high)
+    return 10**high
 
 
 @EVERY

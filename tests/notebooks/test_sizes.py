@@ -22,6 +22,7 @@ SMALLER = {
     "07-blowup": {"SEED": 3, "N": 31},
     "08-capacity": {"SEED": 7, "T": 12},
     "09-sharpness": {"SEED": 7, "N": 33},
+    "10-pacbayes": {"SEED": 7, "T": 12},
     "11-scratchpad": {"SEED": 7, "T": 32},
 }
 

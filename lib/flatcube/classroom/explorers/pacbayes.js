@@ -1,0 +1,154 @@
+// @ts-check
+/** The PAC-Bayes calculator: the terms of the truncated bound for w disjoint parities of degree d among T bits. */
+import { connect, format, h, put, select, slider } from "./kit.js";
+
+/** m: log₁₀ of the examples, sigma: tenths of a decade from the best σ. @typedef {{ T: number, d: number, w: number, m: number, sigma: number, delta: number, C: number, kind: string }} State */
+
+const RANGES = /** @type {Record<string, [number, number]>} */ ({ T: [2, 60], d: [1, 8], w: [1, 30], m: [2, 14], sigma: [-10, 10] });
+const MENUS = /** @type {Record<string, any[]>} */ ({ kind: ["isotropic", "grouped"], C: [0.05, 0.1, 0.5, 2], delta: [0.1, 0.05, 0.01, 0.001] });
+const TAU = 0.01, KAPPA = 0.5, CLIP = 4, LEVELS = 16;
+
+/** A full and valid state. @type {(given: any) => State} */
+function clean(given) {
+  for (const [key, [low, high]] of Object.entries(RANGES)) if (!Number.isInteger((key === "m" ? 2 : 1) * given[key]) || given[key] < low || given[key] > high) throw new Error(`${key}: expected ${low} … ${high}, got ${given[key]}`);
+  for (const [key, menu] of Object.entries(MENUS)) if (!menu.includes(given[key])) throw new Error(`${key}: expected one of ${menu.join(", ")}, got ${given[key]}`);
+  const { T, d, w, m, sigma, delta, C, kind } = given;
+  if (w * d > T) throw new Error(`w: expected w·d ≤ T = ${T}, got ${w}·${d}`);
+  return { T, d, w, m, sigma, delta, C, kind };
+}
+
+// ---------------------------------------------------------------------------------------------- norms and traces
+
+/** P[n ones among d fair bits]. @type {(d: number) => number[]} */
+function fair(d) {
+  const chances = [2 ** -d];
+  for (let n = 0; n < d; n++) chances.push((chances[n] * (d - n)) / (n + 1));
+  return chances;
+}
+
+/** P[s][q]: that tiles and spare bits hold s ones, and q tiles an even number. @type {(tiles: number, spare: number, d: number) => number[][]} */
+function others(tiles, spare, d) {
+  let table = fair(spare).map((chance) => [chance]);
+  for (let tile = 1; tile <= tiles; tile++) {
+    const next = Array.from({ length: table.length + d }, () => new Array(tile + 1).fill(0));
+    fair(d).forEach((chance, n) => table.forEach((row, s) => row.forEach((p, q) => (next[s + n][q + (n % 2 ? 0 : 1)] += chance * p))));
+    table = next;
+  }
+  return table;
+}
+
+/** Squared norm and trace of every matrix; the traces are exact means over all inputs. @type {(T: number, d: number, w: number) => Record<string, [number, number]>} */
+function account(T, d, w) {
+  const lambda = 2 / Math.sqrt(w), beta = Math.log((4 * T) / KAPPA), leak = Math.exp(-beta), logit = Math.log((T + 1 - w) / TAU) + Math.log(lambda);
+  const kinks = [], slopes = [];
+  for (let k = 0; k <= d; k++) for (const [at, sign] of [[-0.5, 1], [-0.25, -1], [0.25, -1], [0.5, 1]]) kinks.push((k + at) / d), slopes.push(k % 2 ? 0 : 4 * d * sign);
+  const wave = (/** @type {number} */ a) => kinks.reduce((sum, kink, i) => sum + slopes[i] * Math.max(a - kink, 0), 0);
+  const chance = fair(d), even = (/** @type {number} */ n) => (n % 2 ? 0 : 1);
+  let b = 0, E = 0, F = 0;
+  for (const [tiles, count] of [[1, w], [2, w * (w - 1)]]) {
+    if (!count) continue;
+    const rest = others(w - tiles, T - w * d, d);
+    chance.forEach((p1, n1) => chance.forEach((p2, n2) => {
+      if (tiles === 1 && n2 !== n1) return;
+      const low = Math.min(n1, n2), ones = tiles === 1 ? n1 : n1 + n2, evens = tiles === 1 ? even(n1) : even(n1) + even(n2);
+      const reads = (/** @type {number} */ n, /** @type {number} */ s) => (n * (1 - leak) + s * leak) / (d + (T + 1 - d) * leak);
+      rest.forEach((row, more) => {
+        const a1 = reads(n1, ones + more), a2 = reads(n2, ones + more);
+        let active = 0, moved = 0;
+        kinks.forEach((kink, i) => { if (low > kink * d) (active += slopes[i] ** 2), (moved += (a1 - kink) * (a2 - kink)); });
+        row.forEach((p, q) => {
+          const weight = count * lambda ** 2 * p1 * (tiles === 1 ? 1 : p2) * p, share = (evens + q) / w;
+          b += weight * active;
+          E += weight * active * a1 * a2;
+          F += weight * moved * (1 + w * logit ** 2 * (even(n1) - share) * (even(n2) - share));
+        });
+      });
+    }));
+  }
+  let W2 = 0, v2 = 0, bias = 0;
+  for (const kink of kinks) bias += kink ** 2;
+  others(w, T - w * d, d).forEach((row, s) => row.forEach((p, q) => {
+    const share = q / w, turn = share * (1 - share);
+    W2 += p * (1 + wave(s / (T + 1)) ** 2) * (w * lambda ** 2 * turn + (w * lambda * turn) ** 2);
+    v2 += p * (1 / w + share ** 2);
+  }));
+  const halves = Math.floor(d / 2) + 1;
+  return { W1: [w * d * beta ** 2, 0], V1: [1, 0], E: [4 * (d + 1), 2 * E], b: [bias, 2 * b], F: [64 * d * d * halves, 2 * F], W2: [w * logit ** 2, 2 * W2], v2: [(w * lambda + TAU) ** 2, 2 * v2] };
+}
+
+// ---------------------------------------------------------------------------------------------- the bound
+
+/** The terms at m examples, and the σ of all weights or of b. @type {(groups: [number, number][], state: State, m: number) => { terms: Record<string, number>, noise: number, value: number }} */
+function bound(groups, { sigma, delta, C, kind }, m) {
+  const factor = 10 ** (sigma / 10), sum = (/** @type {(g: [number, number]) => number} */ part) => groups.reduce((total, g) => total + part(g), 0);
+  const norm2 = sum(([N]) => N), trace = sum(([, H]) => H), area = sum(([N, H]) => Math.sqrt(N * H));
+  const best = Math.cbrt((C * Math.sqrt(norm2 / m)) / trace), c = Math.cbrt(C ** 2 / (area * m)), [N, H] = groups[3];
+  const [flat, square, noise] = kind === "isotropic" ? [(best ** 2 * trace) / 2, norm2 / best ** 2, best] : [(c * area) / 2, area / c, Math.sqrt(c * Math.sqrt(N / H))];
+  const norm = C * Math.sqrt(square / factor ** 2 / m), whole = C * Math.sqrt((square / factor ** 2 + 2 * Math.log(1 / delta)) / m);
+  return { terms: { sharpness: flat * factor ** 2, norm, confidence: (C ** 2 * 2 * Math.log(1 / delta)) / m / (whole + norm) }, noise: noise * factor, value: flat * factor ** 2 + whole };
+}
+
+/** log₁₀ of the m from which on a falling bound is at most 1. @type {(value: (m: number) => number) => number} */
+function needed(value) {
+  let low = 0, high = 60;
+  if (value(1) <= 1) return 0;
+  while (high - low > 1e-10) {
+    const middle = (low + high) / 2;
+    if (value(10 ** middle) <= 1) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/** log₁₀ of Occam's number of examples. @type {(state: State) => number} */
+function occam({ T, d, w, delta }) {
+  let sets = 1, total = w * Math.log(LEVELS) + Math.log(1 / delta);
+  for (let i = 0; i < d; i++) sets = (sets * (T - i)) / (i + 1);
+  for (let i = 0; i < w; i++) total += Math.log((sets - i) / (i + 1));
+  return Math.log10(CLIP * total);
+}
+
+// ---------------------------------------------------------------------------------------------- the page
+
+/** @param {{ model: import("./kit.js").Model, el: HTMLElement }} home */
+function render({ model, el }) {
+  const LABELS = /** @type {Record<string, string>} */ ({ T: "Bits T", d: "Degree d", w: "Components w", m: "Examples m = 10ᵏ, k =", sigma: "σ, in tenths of a decade from the best" });
+  const TEXTS = /** @type {Record<string, string>} */ ({ isotropic: "one σ for all weights", grouped: "one σ for each matrix (limit)" });
+  const fits = (/** @type {any} */ patch) => {
+    const next = { ...state, ...patch };
+    if (next.w * next.d > next.T) "w" in patch ? (next.d = Math.max(1, Math.floor(next.T / next.w))) : (next.w = Math.max(1, Math.floor(next.T / next.d)));
+    if (next.w * next.d > next.T) next.T = next.w * next.d;
+    explorer.change(next);
+  };
+  const sliders = Object.fromEntries(Object.entries(RANGES).map(([key, [min, max]]) => [key, slider({ label: LABELS[key], min, max, step: key === "m" ? 0.5 : 1, onInput: (value) => fits({ [key]: value }) })]));
+  const menus = Object.fromEntries(Object.entries(MENUS).map(([key, menu]) => [key, select({ label: { kind: "Noise", C: "Constant C", delta: "δ" }[key] ?? key, choices: menu.map((value) => [String(value), TEXTS[value] ?? String(value)]), onChange: (value) => explorer.change({ [key]: key === "kind" ? value : Number(value) }) })]));
+  const bar = h("div", { class: "fx-shares", role: "img" }), verdict = h("b", { "data-value": "verdict" });
+  const names = { value: "risk at most", needed: "below 1 from m = 10 to the power", occam: "Occam needs m = 10 to the power", norm2: "‖θ‖²", trace: "trace of the Hessian", noise: "σ" };
+  const facts = Object.fromEntries(Object.keys(names).map((key) => [key, h("dd")]));
+  el.append(h("div", { class: "fx-box" },
+    h("div", { class: "fx-controls" }, ...Object.values(menus).map((one) => one.root), ...Object.values(sliders).map((one) => one.root)),
+    h("p", { class: "fx-title fx-space" }, "What the bound is made of"), bar,
+    h("div", { role: "status", class: "fx-space" }, h("dl", { class: "fx-facts" }, ...Object.entries(facts).map(([key, dd]) => h("div", {}, h("dt", {}, names[/** @type {"value"} */ (key)]), dd)))),
+    h("p", { class: "fx-sentence" }, "A constant guess has risk 1. ", verdict)));
+
+  let state = clean(model.get("state")), known = "", groups = /** @type {[number, number][]} */ ([]);
+  const explorer = connect(model, el, clean, (now) => {
+    state = now;
+    if (known !== `${now.T} ${now.d} ${now.w}`) (known = `${now.T} ${now.d} ${now.w}`), (groups = Object.values(account(now.T, now.d, now.w)));
+    for (const [key, one] of Object.entries(sliders)) one.show(now[/** @type {"T"} */ (key)], { key });
+    for (const [key, one] of Object.entries(menus)) one.show(String(now[/** @type {"kind"} */ (key)]));
+    const { terms, noise, value } = bound(groups, now, 10 ** now.m);
+    bar.replaceChildren(...Object.entries(terms).map(([name, term], at) => {
+      const share = (100 * term) / value, part = h("span", { "data-series": at + 1, style: `width: ${share}%` });
+      put(part, `term:${name}`, term, share > 18 ? `${name} ${format(term)}` : "");
+      return part;
+    }));
+    bar.setAttribute("aria-label", Object.entries(terms).map(([name, term]) => `${name} ${format(term, 4)}`).join(", "));
+    const numbers = { value, needed: needed((m) => bound(groups, now, m).value), occam: occam(now), norm2: groups.reduce((sum, [N]) => sum + N, 0), trace: groups.reduce((sum, [, H]) => sum + H, 0), noise };
+    for (const [key, number] of Object.entries(numbers)) put(facts[key], key, number, key === "noise" ? number.toPrecision(2) : format(number, key === "norm2" || key === "trace" ? 0 : key === "value" ? 3 : 1));
+    verdict.textContent = value < 1 ? "It says something." : "It says nothing.";
+  });
+  return explorer.start();
+}
+
+export default { render };
