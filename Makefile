@@ -37,7 +37,7 @@ evidence: .venv/.ready   ## run the tests of the library and refresh data/eviden
 test: book               ## everything: library, notebooks, pages in a browser
 	$(BIN)/python -m tests.browser.chromium
 	$(BIN)/ruff check lib tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests --ignore tests/browser
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests --ignore tests/browser
 	$(FLATCUBE) check
 	FLATCUBE_PRESS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax --nbval-current-env chapters
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/browser
