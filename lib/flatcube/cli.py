@@ -6,6 +6,13 @@
     flatcube serve [--port N]    serve the site on 127.0.0.1
     flatcube zip                 the site as one file
     flatcube lab [OPTIONS]       JupyterLab on the chapters, without its questions to the internet
+
+    flatcube experiments         list the experiments: figures, scales, what they cost
+    flatcube run NAME [--scale live|book|paper] [--workers 2 | --scheduler tcp://...]
+                                 compute what is missing; Ctrl-C stops, running again goes on
+    flatcube status NAME         how far it is
+    flatcube export NAME [--scale book]
+                                 write its results to data/
 """
 
 from __future__ import annotations
@@ -14,6 +21,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from flatcube.press import execute, notebook, site
@@ -34,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
         server = argparse.ArgumentParser(prog="flatcube serve")
         server.add_argument("--port", type=int, default=8000, help="first port to try")
         options.port = server.parse_args(options.rest).port
+    elif options.command in ("run", "status", "export"):
+        options = _of_experiment(options.command).parse_args(options.rest, options)
     elif options.rest and options.command != "lab":
         parser.error(f"{options.command} takes no {' '.join(options.rest)}.")
     root = options.root.resolve()
@@ -101,7 +111,92 @@ def _lab(root: Path, options: argparse.Namespace) -> int:
     os.execv(sys.executable, [sys.executable, "-m", "jupyter", "lab", *quiet, *options.rest])
 
 
-COMMANDS = {"book": _book, "notebooks": _notebooks, "check": _check, "serve": _serve, "zip": _zip, "lab": _lab}
+# --- experiments ------------------------------------------------------------------------------------------------------
+
+
+def _of_experiment(command: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"flatcube {command}")
+    parser.add_argument("name", help="the experiment; flatcube experiments lists them")
+    if command != "status":
+        parser.add_argument("--scale", default="book" if command == "export" else "live", help="live, book or paper")
+    if command == "run":
+        where = parser.add_mutually_exclusive_group()
+        where.add_argument("--workers", type=int, default=2, help="processes on this machine (default: 2)")
+        where.add_argument("--scheduler", help="address of a dask scheduler, instead")
+    return parser
+
+
+def _explained(command: Callable[[Path, argparse.Namespace], None]) -> Callable[[Path, argparse.Namespace], int]:
+    """The command with a sentence and an exit code for what may go wrong."""
+
+    def explained(root: Path, options: argparse.Namespace) -> int:
+        try:
+            command(root, options)
+        except (ValueError, RuntimeError) as error:
+            print(f"✗ {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            print("\nStopped; what is done is kept, and running again goes on from there.", file=sys.stderr)
+            return 130
+        return 0
+
+    return explained
+
+
+@_explained
+def _experiments(root: Path, options: argparse.Namespace) -> None:
+    from flatcube.experiments import engine, store
+
+    for experiment in engine.named():
+        print(f"{experiment.name}: {experiment.title} ({experiment.figures})")
+        for scale in experiment.grids:
+            cost = _duration(3600 * experiment.hours(scale))
+            print(f"    --scale {scale:6} {len(experiment.trials(scale)):5} trials, about {cost} of one core")
+    for file, entry in store.manifest(root / "data").items():
+        print(f"data/{file}: {entry['command']}, {_duration(entry['seconds'])} of one core")
+
+
+@_explained
+def _run(root: Path, options: argparse.Namespace) -> None:
+    from flatcube.experiments import engine
+
+    (experiment,) = engine.named(options.name)
+    where = {"workers": options.workers, "scheduler": options.scheduler}
+    tables = experiment.summary(engine.run(experiment, options.scale, folder=root / "runs", **where))
+    for name, table in tables.items():
+        print(f"\n{name}")
+        for row in [table[0].keys(), *(entry.values() for entry in table)]:
+            shown = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row)
+            print("  ".join(f"{cell:>9}" for cell in shown))
+
+
+@_explained
+def _status(root: Path, options: argparse.Namespace) -> None:
+    from flatcube.experiments import engine
+
+    (experiment,) = engine.named(options.name)
+    for scale, trials, done, spent, left in engine.status(experiment, folder=root / "runs"):
+        times = f"{_duration(spent)} spent, about {_duration(left)} left, of one core"
+        print(f"{scale:6} {done} of {trials} trials done: {times}")
+
+
+@_explained
+def _export(root: Path, options: argparse.Namespace) -> None:
+    from flatcube.experiments import engine
+
+    (experiment,) = engine.named(options.name)
+    count = engine.export(experiment, options.scale, folder=root / "runs", data=root / "data")
+    print(f"{root / 'data' / experiment.name}.csv has {count} rows; manifest.json says how they were made.")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:,.0f} h"
+
+
+COMMANDS = {"book": _book, "notebooks": _notebooks, "check": _check, "serve": _serve, "zip": _zip, "lab": _lab,
+            "experiments": _experiments, "run": _run, "status": _status, "export": _export}  # fmt: skip
 
 if __name__ == "__main__":
     raise SystemExit(main())

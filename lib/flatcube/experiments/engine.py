@@ -1,0 +1,332 @@
+"""Runs experiments: grids of trials, on this machine or on a cluster, recorded as they end.
+
+An experiment is a grid of trials at each of three scales, and a function that computes one trial:
+
+- ``live``: seconds, for a notebook;
+- ``book``: what ``data/`` holds, at most an hour of two cores;
+- ``paper``: the settings of the paper, for whoever has a cluster.
+
+A trial is a frozen dataclass of plain values, seeds included, and everything random in it comes from these. It is
+computed on one thread, wherever it runs, so that its numbers depend neither on the number of cores nor on its company.
+
+On a cluster, ``run(..., scheduler="tcp://…")`` sends the same trials through dask.distributed. The book must be
+installed on its workers, in the same version, which is checked. With Slurm, dask-jobqueue starts the workers:
+
+    from dask_jobqueue import SLURMCluster
+    cluster = SLURMCluster(cores=1, processes=1, memory="4GB", walltime="04:00:00")
+    cluster.scale(jobs=64)
+    print(cluster.scheduler_address)  # for flatcube run NAME --scale paper --scheduler ADDRESS
+
+Workers that die are replaced; their trials are computed again elsewhere.
+"""
+
+import importlib
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from flatcube.experiments import store
+from flatcube.experiments.journal import Journal, Record, address, code_version, configuration
+
+__all__ = ["Experiment", "SCALES", "named", "run", "Status", "status", "export", "compute"]
+
+SCALES = ("live", "book", "paper")
+Row = dict[str, Any]  # plain values by name
+
+_NAMES = ("sharper",)
+_ATTEMPTS = 3  # for a trial whose worker process dies
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to compute, and how.
+
+    ``trial`` is a function of a module, so that other processes find it; it returns one row or more. ``cost`` says
+    roughly how many seconds of one core a trial takes: for the time left, and to start long trials first.
+    """
+
+    name: str
+    title: str
+    figures: str
+    grids: Mapping[str, Sequence[Any]]  # trials by scale
+    trial: Callable[[Any], list[Row]]
+    cost: Callable[[Any], float]
+    summary: Callable[[list[Row]], dict[str, list[Row]]]  # of all rows: tables by name
+
+    def trials(self, scale: str) -> list[Any]:
+        """The trials at a scale, each once."""
+        if scale not in self.grids:
+            raise ValueError(f"scale: expected one of {', '.join(self.grids)}, got {scale!r}")
+        return list(dict.fromkeys(self.grids[scale]))
+
+    def hours(self, scale: str) -> float:
+        """What a scale costs, roughly, in hours of one core."""
+        return sum(map(self.cost, self.trials(scale))) / 3600
+
+    def addresses(self, scale: str) -> dict[str, Any]:
+        """The trials at a scale by their address in the journal."""
+        version = code_version(self.trial)
+        return {address(self.name, version, configuration(trial)): trial for trial in self.trials(scale)}
+
+
+def named(name: str | None = None) -> list[Experiment]:
+    """The experiment with this name, or all."""
+    if name is not None and name not in _NAMES:
+        raise ValueError(f"name: expected one of {', '.join(_NAMES)}, got {name!r}")
+    modules = _NAMES if name is None else (name,)
+    return [importlib.import_module(f"flatcube.experiments.{module}").EXPERIMENT for module in modules]
+
+
+def run(
+    experiment: Experiment,
+    scale: str = "live",
+    *,
+    folder: Path | None = None,
+    workers: int = 1,
+    scheduler: str | None = None,
+    progress: bool = True,
+) -> list[Row]:
+    """Compute the trials that the journal in ``folder`` has not, and return the rows of all, in the grid's order.
+
+    One worker is this process; more are processes of their own; with ``scheduler`` they are those of a dask cluster.
+    Without a folder nothing is kept. A trial that fails does not stop the others.
+    """
+    if not isinstance(workers, int) or workers < 1:
+        raise ValueError(f"workers: expected a whole number from 1 on, got {workers!r}")
+    if folder is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            return run(experiment, scale, folder=Path(temporary), workers=workers, scheduler=scheduler,
+                       progress=progress)  # fmt: skip
+    trials, version, failed = experiment.addresses(scale), code_version(experiment.trial), []
+    with Journal(_path(experiment, folder), write=True) as journal:
+        known = journal.records()
+        missing = [trial for at, trial in trials.items() if at not in known]
+        missing.sort(key=experiment.cost, reverse=True)
+        outcomes = _outcomes(partial(compute, experiment.trial), missing, workers, scheduler)
+        with _bar(experiment, trials.values(), missing, progress) as bar, closing(outcomes):
+            for trial, outcome in outcomes:
+                if isinstance(outcome, Outcome) and outcome.version != version:
+                    outcome = RuntimeError("its worker has another version of the code; install the same one there")
+                if isinstance(outcome, Outcome):
+                    config = configuration(trial)
+                    rows, seconds, machine, _ = outcome
+                    journal.add(Record(experiment.name, version, config, rows, seconds, machine))
+                else:
+                    failed.append((trial, outcome))
+                bar.update(experiment.cost(trial))
+        if failed:
+            trial, error = failed[0]
+            raise RuntimeError(
+                f"{experiment.name}: {len(failed)} of {len(trials)} trials failed, the others are kept; "
+                f"{trial}: {type(error).__name__}: {error}"
+            ) from error
+        records = journal.records()
+    return [row for at in trials for row in records[at].rows]
+
+
+def _path(experiment: Experiment, folder: Path) -> Path:
+    return Path(folder) / f"{experiment.name}.sqlite"
+
+
+def _bar(experiment: Experiment, trials: Sequence[Any], missing: Sequence[Any], progress: bool) -> tqdm:
+    """A progress bar in expected seconds, not in trials: the time left is right for trials of any length."""
+    total, left = (sum(map(experiment.cost, some)) for some in (trials, missing))
+    return tqdm(
+        total=total,
+        initial=total - left,
+        disable=not progress or "FLATCUBE_PRESS" in os.environ,  # stored notebooks carry no progress bars
+        desc=f"{experiment.name}, {len(trials)} trials",
+        bar_format="{desc}: {percentage:3.0f} % |{bar}| {elapsed}, {remaining} left",
+    )
+
+
+# --- one trial --------------------------------------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    """What a worker sends back."""
+
+    rows: list[Row]
+    seconds: float  # of processor time
+    machine: str
+    version: str
+
+
+def compute(function: Callable[[Any], list[Row]], trial: Any, *, threads: int = 1) -> Outcome:
+    """One trial on ``threads`` threads."""
+    torch = sys.modules.get("torch")  # the function's module has imported it, if it needs it
+    before = torch.get_num_threads() if torch else 1
+    started = time.thread_time()
+    try:
+        if torch:
+            torch.set_num_threads(threads)
+        rows = function(trial)
+    finally:
+        if torch:
+            torch.set_num_threads(before)
+    return Outcome(rows, time.thread_time() - started, store.machine(), code_version(function))
+
+
+# --- many trials ------------------------------------------------------------------------------------------------------
+
+Results = Iterator[tuple[Any, Outcome | BaseException]]  # as they end
+
+
+def _outcomes(call: Callable[[Any], Outcome], trials: list[Any], workers: int, scheduler: str | None) -> Results:
+    if not trials or (workers == 1 and scheduler is None):
+        return _here(call, trials)
+    return _in_processes(call, trials, workers) if scheduler is None else _on_cluster(call, trials, scheduler)
+
+
+def _here(call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
+    for trial in trials:
+        try:
+            outcome: Outcome | Exception = call(trial)
+        except Exception as error:
+            outcome = error
+        yield trial, outcome
+
+
+def _submitted(executor: Executor, call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
+    futures = {executor.submit(call, trial): trial for trial in trials}
+    for future in as_completed(futures):
+        error = future.exception()
+        yield futures[future], error or future.result()
+
+
+def _in_processes(call: Callable[[Any], Outcome], trials: list[Any], workers: int) -> Results:
+    for _ in range(_ATTEMPTS):
+        if not trials:
+            return
+        lost = []
+        with _pool(workers) as executor:
+            for trial, outcome in _submitted(executor, call, trials):
+                if isinstance(outcome, BrokenProcessPool):
+                    lost.append(trial)
+                else:
+                    yield trial, outcome
+        trials = lost
+    for trial in trials:
+        yield trial, RuntimeError(f"worker processes died {_ATTEMPTS} times")
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[Executor]:
+    """Worker processes that end with the block, however it ends, and with this process, even if it is killed."""
+    before = set(multiprocessing.active_children())
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start, (os.getpid(),))
+    try:
+        yield executor
+    except BaseException:  # also when the caller wants no more
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _start(parent: int) -> None:
+    """In a new worker: leave Ctrl-C to the parent, and end when it has gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _on_cluster(call: Callable[[Any], Outcome], trials: list[Any], scheduler: str) -> Results:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("scheduler: this needs the package distributed; install flatcube[cluster]") from None
+    try:
+        client = Client(scheduler, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"scheduler: no dask scheduler answers at {scheduler!r}") from error
+    with client:
+        executor = client.get_executor(pure=False)
+        try:
+            yield from _submitted(executor, call, trials)
+        finally:
+            executor.shutdown(wait=False)  # takes back what is not done
+
+
+# --- what is there ----------------------------------------------------------------------------------------------------
+
+
+class Status(NamedTuple):
+    """How far an experiment is at one scale; seconds are of processor time."""
+
+    scale: str
+    trials: int
+    done: int
+    spent: float
+    left: float  # expected
+
+
+def status(experiment: Experiment, *, folder: Path) -> list[Status]:
+    """How far the journal in ``folder`` is, at every scale, by the code as it is now."""
+    with Journal(_path(experiment, folder)) as journal:
+        records = journal.records()
+    found = []
+    for scale in experiment.grids:
+        trials = experiment.addresses(scale)
+        done = [at for at in trials if at in records]
+        left = sum(experiment.cost(trial) for at, trial in trials.items() if at not in records)
+        found.append(Status(scale, len(trials), len(done), sum(records[at].seconds for at in done), left))
+    return found
+
+
+def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: Path | None = None) -> int:
+    """Publish the rows of a finished scale as ``data/<name>.csv``, with its manifest; return their number."""
+    trials = experiment.addresses(scale)
+    with Journal(_path(experiment, folder)) as journal:
+        records = journal.records()
+    missing = sum(at not in records for at in trials)
+    if missing:
+        raise ValueError(
+            f"{experiment.name}: {missing} of {len(trials)} trials of scale {scale} are missing; "
+            f"flatcube run {experiment.name} --scale {scale} computes them"
+        )
+    kept = [records[at] for at in trials]
+    rows = [{name: _shown(value) for name, value in row.items()} for record in kept for row in record.rows]
+    configs = [record.config for record in kept]
+    made = {
+        "config": {"scale": scale, "trials": len(kept)} | {name: _distinct(configs, name) for name in configs[0]},
+        "seeds": sorted({seed for config in configs for seed in config.get("seeds", [])}),
+        "code": kept[0].version,
+        "machine": "; ".join(sorted({record.machine for record in kept})),
+        "seconds": round(sum(record.seconds for record in kept)),
+        "ended": max(record.ended for record in kept),
+    }
+    command = " && ".join(f"flatcube {verb} {experiment.name} --scale {scale}" for verb in ("run", "export"))
+    store.save(experiment.name, rows, command=command, folder=data, **made)
+    return len(rows)
+
+
+def _shown(value: Any) -> Any:
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def _distinct(configs: list[dict[str, Any]], name: str) -> list[Any]:
+    found: list[Any] = []
+    for value in (config[name] for config in configs):
+        found += [] if value in found else [value]
+    return found
