@@ -17,8 +17,6 @@ function clean(given) {
   return { T, d, w, m, sigma, delta, C, kind };
 }
 
-// ---------------------------------------------------------------------------------------------- norms and traces
-
 /** P[n ones among d fair bits]. @type {(d: number) => number[]} */
 function fair(d) {
   const chances = [2 ** -d];
@@ -72,8 +70,7 @@ function account(T, d, w) {
     W2 += p * (1 + wave(s / (T + 1)) ** 2) * (w * lambda ** 2 * turn + (w * lambda * turn) ** 2);
     v2 += p * (1 / w + share ** 2);
   }));
-  const halves = Math.floor(d / 2) + 1;
-  return { W1: [w * d * beta ** 2, 0], V1: [1, 0], E: [4 * (d + 1), 2 * E], b: [bias, 2 * b], F: [64 * d * d * halves, 2 * F], W2: [w * logit ** 2, 2 * W2], v2: [(w * lambda + TAU) ** 2, 2 * v2] };
+  return { W1: [w * d * beta ** 2, 0], V1: [1, 0], E: [4 * (d + 1), 2 * E], b: [bias, 2 * b], F: [64 * d * d * (Math.floor(d / 2) + 1), 2 * F], W2: [w * logit ** 2, 2 * W2], v2: [(w * lambda + TAU) ** 2, 2 * v2] };
 }
 
 // ---------------------------------------------------------------------------------------------- the bound
@@ -91,7 +88,6 @@ function bound(groups, { sigma, delta, C, kind }, m) {
 /** log₁₀ of the m from which on a falling bound is at most 1. @type {(value: (m: number) => number) => number} */
 function needed(value) {
   let low = 0, high = 60;
-  if (value(1) <= 1) return 0;
   while (high - low > 1e-10) {
     const middle = (low + high) / 2;
     if (value(10 ** middle) <= 1) high = middle;
@@ -123,7 +119,7 @@ function render({ model, el }) {
   const sliders = Object.fromEntries(Object.entries(RANGES).map(([key, [min, max]]) => [key, slider({ label: LABELS[key], min, max, step: key === "m" ? 0.5 : 1, onInput: (value) => fits({ [key]: value }) })]));
   const menus = Object.fromEntries(Object.entries(MENUS).map(([key, menu]) => [key, select({ label: { kind: "Noise", C: "Constant C", delta: "δ" }[key] ?? key, choices: menu.map((value) => [String(value), TEXTS[value] ?? String(value)]), onChange: (value) => explorer.change({ [key]: key === "kind" ? value : Number(value) }) })]));
   const bar = h("div", { class: "fx-shares", role: "img" }), verdict = h("b", { "data-value": "verdict" });
-  const names = { value: "risk at most", needed: "below 1 from m = 10 to the power", occam: "Occam needs m = 10 to the power", norm2: "‖θ‖²", trace: "trace of the Hessian", noise: "σ" };
+  const names = { value: "risk at most", needed: "below 1 from m = 10 to the power", occam: "Occam needs m = 10 to the power", norm2: "‖θ‖² in thousands", trace: "trace in thousands", noise: "σ in thousandths" };
   const facts = Object.fromEntries(Object.keys(names).map((key) => [key, h("dd")]));
   el.append(h("div", { class: "fx-box" },
     h("div", { class: "fx-controls" }, ...Object.values(menus).map((one) => one.root), ...Object.values(sliders).map((one) => one.root)),
@@ -144,8 +140,8 @@ function render({ model, el }) {
       return part;
     }));
     bar.setAttribute("aria-label", Object.entries(terms).map(([name, term]) => `${name} ${format(term, 4)}`).join(", "));
-    const numbers = { value, needed: needed((m) => bound(groups, now, m).value), occam: occam(now), norm2: groups.reduce((sum, [N]) => sum + N, 0), trace: groups.reduce((sum, [, H]) => sum + H, 0), noise };
-    for (const [key, number] of Object.entries(numbers)) put(facts[key], key, number, key === "noise" ? number.toPrecision(2) : format(number, key === "norm2" || key === "trace" ? 0 : key === "value" ? 3 : 1));
+    const numbers = { value, needed: needed((m) => bound(groups, now, m).value), occam: occam(now), norm2: groups.reduce((sum, [N]) => sum + N / 1000, 0), trace: groups.reduce((sum, [, H]) => sum + H / 1000, 0), noise: 1000 * noise };
+    for (const [key, number] of Object.entries(numbers)) put(facts[key], key, number);
     verdict.textContent = value < 1 ? "It says something." : "It says nothing.";
   });
   return explorer.start();

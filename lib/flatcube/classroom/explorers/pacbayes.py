@@ -60,9 +60,9 @@ class PacBayesExplorer(Explorer):
         )
         return {
             **{key: float(state[key]) for key in (*RANGES, "m")},
-            "norm2": account.norm2,
-            "trace": account.trace,
-            "noise": bound.sigma if state["kind"] == "isotropic" else bound.sigma["b"],
+            "norm2": account.norm2 / 1000,
+            "trace": account.trace / 1000,
+            "noise": 1000 * (bound.sigma if state["kind"] == "isotropic" else bound.sigma["b"]),
             **{f"term:{name}": term for name, term in bound.terms.items()},
             "value": bound.value,
             "needed": math.log10(pacbayes.samples_needed(lambda m: _bound(state, m))),
