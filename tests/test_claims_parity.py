@@ -155,9 +155,9 @@ def test_one_changed_weight_raises_the_loss_of_the_hand_built_network():
 
 @claim(
     "HR-R14",
-    mutant=("flatcube.parity.rescaled_network", unscaled, "The logits are not scaled up."),
     note="PARITY/n at ε = 1 from two layers; a third layer with logits scaled by n² is within 0.05 of PARITY for all "
     "strings, n = 6 to 12, and for samples at n = 400; its sensitivity is n while fixed logits leave less than 1",
+    mutant=("flatcube.parity.rescaled_network", unscaled, "The logits are not scaled up."),
 )
 @torch.no_grad()
 def test_logits_scaled_by_n_squared_turn_a_faint_parity_into_parity():

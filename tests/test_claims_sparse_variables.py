@@ -77,6 +77,11 @@ def always_open(opening):
 
 
 HALF = ("flatcube.scales.logit_scale", half_scale, "The logits are half as large.")
+EIGHTH = {
+    "printed": ("flatcube.scales.lookup_radius", lambda gamma, *, form="": gamma / 8, "δ = γ/8."),
+    "erratum": 42,
+    "mutant": HALF,
+}
 PRINTED_BUMP = {form: lookup.KINKS["printed"] for form in lookup.KINKS}
 NO_THIRD = {form: ((1, 2, 1), (1, 1, -1), (1, -1, 0), (1, -2, 1)) for form in lookup.KINKS}
 NO_FOURTH = {form: ((1, 2, 1), (1, 1, -1), (1, -1, -1), (1, -2, 0)) for form in lookup.KINKS}
@@ -513,9 +518,7 @@ def off_by_a_quarter(selector, values):
 
 @claim(
     "ED-B5",
-    printed=("flatcube.scales.lookup_radius", lambda gamma, *, form="": gamma / 8, "δ = γ/8."),
-    erratum=42,
-    mutant=HALF,
+    **EIGHTH,
     note="parity and random symmetric functions, s ≤ 4, T ≤ 12, all inputs: exact to 1e-10, sizes 4(s+1) and 2(s+1)",
 )
 def test_every_symmetric_function_is_exact():
@@ -534,9 +537,7 @@ def test_every_symmetric_function_is_exact():
 
 @claim(
     "ED-B6",
-    printed=("flatcube.scales.lookup_radius", lambda gamma, *, form="": gamma / 8, "δ = γ/8."),
-    erratum=42,
-    mutant=HALF,
+    **EIGHTH,
     note="random functions of s ≤ 4 bits, T ≤ 12, all inputs, s heads or one bag: exact, sizes 4s·2^s and 2·2^s",
 )
 def test_every_sparse_function_is_exact():

@@ -75,13 +75,13 @@ def _targets(rng: np.random.Generator) -> list[tuple]:
     "The patient corrector",
     minutes=12,
     difficulty=2,
+    instances=_targets,
     hints=(
         "`gaps[i]` is the worst gap. Is it small enough? If not, `u` has to move along `inputs[i]`, up or down.",
         "Return `count` if `abs(gaps[i])` is at most eps. Otherwise add `step` times the input to `u`, with the sign "
         "of the gap.",
     ),
     why="However many inputs there are, (‖w‖B/ε)² corrections suffice. That is where the logarithm of T comes from.",
-    instances=_targets,
 )
 def corrections(w: np.ndarray, inputs: np.ndarray, eps: float) -> int:
     """How often u is corrected until no |(w − u)·x| is above eps."""

@@ -124,11 +124,11 @@ def _epsilons(rng: np.random.Generator) -> list[tuple]:
     "How far does it reach?",
     minutes=12,
     difficulty=2,
+    why="N grows like the fourth root of 1/ε: a hundred times more reach takes an ε that is 10⁸ times smaller.",
     hints=(
         "The output is one half where the square root is 2. What must the fraction under the root be then?",
         "Solve 81ε/(8a²) = 3 for a, then a = φ/N² for N.",
     ),
-    why="N grows like the fourth root of 1/ε: a hundred times more reach takes an ε that is 10⁸ times smaller.",
     instances=_epsilons,
 )
 def reach(phi: float, eps: float) -> float:
@@ -172,12 +172,12 @@ def _remains(rng: np.random.Generator) -> list[tuple]:
     "What is left behind",
     minutes=12,
     difficulty=3,
+    instances=_remains,
     hints=(
         "Layer norm first subtracts the mean of all channels. What is that mean, and what becomes of the answer?",
         "Dividing by a positive number changes no sign: solve a − (a + δ·s)/D = 0 for δ.",
     ),
     why="The answer is about 1/N², so δ is about 8/N²: 2 % at 20 bits, two parts in a million at 2000.",
-    instances=_remains,
 )
 def critical(a: float, s: float, D: int) -> float:
     """The δ for which layer norm sends the answer a > 0 to 0."""

@@ -20,12 +20,12 @@ def _bumps(rng: np.random.Generator) -> list[tuple]:
     "A bump that is one",
     minutes=8,
     difficulty=1,
+    instances=_bumps,
     hints=(
         "Put t = (x − centre)/δ. A ReLU of t with coefficient c adds c to the slope from its kink on.",
         "From left to right the slope is 0, 1, 0, −1, 0. At which four t does it change, and by how much?",
     ),
     why="Four kinks whose slopes cancel: beyond 2δ nothing is left, so bumps around different points do not meet.",
-    instances=_bumps,
 )
 def bump(x: np.ndarray, centre: float, delta: float) -> np.ndarray:
     """1 for |x − centre| ≤ δ, 0 beyond 2δ, straight between: four ReLUs."""

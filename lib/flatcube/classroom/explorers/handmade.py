@@ -27,15 +27,7 @@ __all__ = ["HandmadeExplorer"]
 
 FEWEST, MOST, COMPONENTS, STEEPEST, LOUDEST, TAU = 4, 12, 4, 6, 0.5, 0.1
 MODES = ("hard", "soft")
-MATRICES = {
-    "W1": "layers.0.heads.{}.query_key",
-    "V1": "layers.0.heads.{}.value",
-    "E": "layers.0.mlp.weights.0",
-    "b": "layers.0.mlp.biases.0",
-    "F": "layers.0.mlp.weights.1",
-    "W2": "layers.1.heads.{}.query_key",
-    "v2": "layers.1.heads.{}.value",
-}
+MATRICES = ("W1", "V1", "E", "b", "F", "W2", "v2")
 
 
 class HandmadeExplorer(Explorer):
@@ -62,7 +54,7 @@ class HandmadeExplorer(Explorer):
         if not 1 <= len(state["weights"]) == len(state["subsets"]) <= COMPONENTS:
             found = f"{len(state['weights'])} weights and {len(state['subsets'])} subsets"
             raise ValueError(f"weights: expected 1 to {COMPONENTS}, one for each subset, got {found}")
-        for key, allowed in (("mode", MODES), ("matrix", tuple(MATRICES))):
+        for key, allowed in (("mode", MODES), ("matrix", MATRICES)):
             if state[key] not in allowed:
                 raise ValueError(f"{key}: expected one of {', '.join(allowed)}, got {state[key]!r}")
         for key, most in (("beta", STEEPEST), ("noise", LOUDEST)):
@@ -119,10 +111,10 @@ def _design(state: Mapping[str, Any]) -> handmade.Design:
 @torch.no_grad()
 def _disturbed(model: blocks.Encoder, state: Mapping[str, Any]) -> blocks.Encoder:
     """The network with noise added to the matrix of the state, row by row, one head after the other."""
-    numbers = chance.normals(state["seed"], list(MATRICES).index(state["matrix"]))
-    paths = {MATRICES[state["matrix"]].format(head) for head in range(2)}
-    for name, weights in model.named_parameters():
-        if name in paths and state["noise"]:
+    numbers = chance.normals(state["seed"], MATRICES.index(state["matrix"]))
+    names = handmade.names(model)
+    for path, weights in model.named_parameters():
+        if names.get(path) == state["matrix"] and state["noise"]:
             draw = [next(numbers) for _ in range(weights.numel())]
             weights += state["noise"] * torch.tensor(draw, dtype=torch.float64).reshape(weights.shape)
     return model
