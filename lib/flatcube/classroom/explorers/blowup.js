@@ -36,7 +36,7 @@ function render({ model, el }) {
   const input = strip({ label: "The input b", onPress: (at) => explorer.change({ bits: [...state.bits].map((bit, j) => (j === at ? String(1 - Number(bit)) : bit)).join("") }) });
   const attention = h("div", { class: "fx-strip fx-weights" });
   const charts = { before: bars({ label: "Change of the answer" }), after: bars({ label: "Change of the output" }) };
-  const names = { sum: "influence on attention, all bits", trivial: "never more than 2n", answer: "answer a", factor: "factor N", output: "output", s: "sensitivity s", magnified: "largest change magnified by", allowed: "√(N N′) allows" };
+  const names = { sum: "influence on attention, all bits", trivial: "never more than 2n", answer: "answer a", factor: "factor N", output: "output", s: "sensitivity s", magnified: "a change is magnified by up to", allowed: "√(N N′) is up to" };
   const facts = Object.entries(names).map(([key, text]) => ({ key, text, node: h("dd") })), verdict = h("p", { class: "fx-sentence", role: "status" });
   const title = (/** @type {string} */ text) => h("p", { class: "fx-title fx-space" }, text);
 
@@ -55,9 +55,9 @@ function render({ model, el }) {
       const there = near[/** @type {0} */ (Number(bit))], own = bit === "1" ? here.one : here.zero, other = bit === "1" ? there.zero : there.one;
       return { moved: 2 * Math.abs(own - other), before: Math.abs(there.answer - here.answer), after: Math.abs(there.output - here.output), allowed: Math.sqrt(here.factor * there.factor) };
     });
-    const most = flips.reduce((best, flip) => (flip.after > best.after ? flip : best), flips[0]);
+    const largest = (/** @type {(flip: typeof flips[0]) => number} */ of) => Math.max(...flips.map(of));
     const shown = /** @type {Record<string, number>} */ ({ ...here, sum: flips.reduce((total, flip) => total + flip.moved, 0), trivial: 2 * n, s: flips.reduce((total, flip) => total + flip.after ** 2, 0) / 4,
-      magnified: most.before ? most.after / most.before : 0, allowed: most.allowed });
+      magnified: largest((flip) => (flip.before ? flip.after / flip.before : 0)), allowed: largest((flip) => flip.allowed) });
     size.show(n, { key: "n" });
     loud.show(state.loud, { key: "loud" });
     eps.show(state.eps, { key: "eps", text: "" });

@@ -53,7 +53,7 @@ class BlowupExplorer(Explorer):
         attention = seen["layers.0.attention.0"][:, -1].detach()
         answers, outputs = seen["layers.0.sum"][:, -1, 0].detach(), seen["output"].detach()
         moved, changed = (answers[1:] - answers[0]).abs(), (outputs[1:] - outputs[0]).abs()
-        most = int(changed.argmax())
+        magnified = torch.where(moved > 0, changed / moved, 0.0)
         values = {
             "n": n,
             "loud": state["loud"],
@@ -64,8 +64,8 @@ class BlowupExplorer(Explorer):
             "factor": factors[0],
             "output": outputs[0],
             "s": (outputs[1:] - outputs[0]).square().sum() / 4,
-            "magnified": changed[most] / moved[most] if moved[most] else 0.0,
-            "allowed": (factors[0] * factors[1 + most]).sqrt(),
+            "magnified": magnified.max(),
+            "allowed": (factors[0] * factors[1:]).sqrt().max(),
             **{f"b:{j}": int(bit) for j, bit in enumerate(state["bits"], 1)},
             **{f"a:{j}": value for j, value in enumerate(attention[0], 1)},
             **{f"before:{j}": value for j, value in enumerate(moved, 1)},
