@@ -518,7 +518,7 @@ def speaking(state: dict, stored: list[Row]) -> Iterator[Row]:
         yield from ({"tiling": name, "kind": kind, "m": m} for kind, m in values.items())
 
 
-def rescalings(state: dict, stored: list[Row]) -> Iterator[Row]:
+def rescaled_bounds(state: dict, stored: list[Row]) -> Iterator[Row]:
     """3/2 (C² trace norm²/m)^(1/3) of the rescaled network, and a constant."""
     T, k = map(int, re.findall(r"\d+", state["tiling"]))
     found = account.of_tiling(T, k, T // k)
@@ -656,7 +656,7 @@ EXPECTED: dict[str, dict[str, Shown]] = {
     "10-pacbayes": {
         "Too little noise is dear, too much is wrong": shaken,
         "One network costs millions, a class costs 10²⁰, a list hundreds": speaking,
-        "With a σ for each matrix, rescaling changes nothing": rescalings,
+        "With a σ for each matrix, rescaling changes nothing": rescaled_bounds,
     },
     "11-scratchpad": {
         "Where a verdict on twelve bits can be turned over": turned,
