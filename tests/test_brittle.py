@@ -103,6 +103,6 @@ def test_networks_before_training():
     recurrent = initial.cell("LSTM", 2, 0, "default", networks=10)
     assert 1.5 < float(recurrent["mean"]) < 2.5
     found = initial.measured()
-    (kept,) = [measured for measured in measurements() if measured.id == "HR-S6-INIT"]
+    kept = measurements()["HR-S6-INIT"]
     assert (found["verdict"], found["statement"]) == (kept.verdict, kept.statement)
     assert math.isclose(initial.N / 2, 4)

@@ -99,8 +99,12 @@ function clean({ rho, n, measure, target, bits, shake }) {
   return { rho, n, measure, target, bits, shake };
 }
 
-/** @type {(number: number) => string} */
-const power = (number) => number.toPrecision(2).replace(/\.?0*e([+-])(\d+)/, (_, sign, digits) => ` · 10${sign === "-" ? "⁻" : ""}${digits.replace(/\d/g, (/** @type {string} */ digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)])}`);
+/** A number in words of the page. @type {(number: number) => string} */
+function power(number) {
+  if (number >= 0.01) return format(number, 2);
+  const [digits, exponent] = number.toExponential(0).split("e-");
+  return `${digits} · 10⁻${exponent.replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)])}`;
+}
 
 /** @param {{ model: import("./kit.js").Model, el: HTMLElement }} home */
 function render({ model, el }) {
@@ -116,7 +120,7 @@ function render({ model, el }) {
   const facts = { before: h("dd"), after: h("dd"), wrong: h("dd"), live: h("dd") };
   const names = { before: "output before", after: "output after", wrong: `signs lost, of ${2 ** N} inputs`, live: "L of this shake, n = 8" };
   el.append(h("div", { class: "fx-box" }, h("div", { class: "fx-controls" }, rho.root, length.root, measure.root), title, chart.root, sentence,
-    h("p", { class: "fx-title fx-space" }, "Shake one yourself: eight bits, the same ρ"), h("div", { class: "fx-controls" }, target.root), input.root,
+    h("p", { class: "fx-title fx-space" }, "Shake one yourself: eight bits, the same ρ"), h("div", { class: "fx-controls" }, target.root), h("div", { class: "fx-space" }, input.root),
     h("p", { class: "fx-space" }, again, " direction ", count), h("dl", { class: "fx-facts fx-space" }, ...Object.entries(facts).map(([key, dd]) => h("div", {}, h("dt", {}, names[/** @type {"live"} */ (key)]), dd)))));
 
   const explorer = connect(model, el, clean, (next) => {
@@ -128,9 +132,9 @@ function render({ model, el }) {
     measure.show(state.measure);
     target.show(state.target);
     const found = CAST.map((name) => { const [variance, ...losses] = STUDY[name][state.n]; return losses[state.rho + 16] / (state.measure === "share" ? variance : 1); });
-    chart.show(CAST.map((name, at) => ({ key: `L:${name}`, name: `${name.toUpperCase()}: ${power(found[at])}`, value: found[at], text: name.toUpperCase(), look: "weight" })), { low: 0, high: 1.25, values: true });
+    chart.show(CAST.map((name, at) => ({ key: `L:${name}`, name: `${name.toUpperCase()}: ${power(found[at])}`, value: found[at], text: name.toUpperCase(), look: "weight" })), { low: 0, high: 1.5, values: true });
     title.textContent = `${state.measure === "loss" ? "L" : "L/Var f"} at ${n} bits, measured`;
-    sentence.textContent = `A shift by a ${power(radius)} part of θ costs PARITY ${power(found[0])} and MAJORITY ${power(found[1])}.`;
+    sentence.textContent = `A shift ${power(radius)} times as long as θ costs PARITY ${power(found[0])} and MAJORITY ${power(found[1])}.`;
     input.show([...state.bits].map((bit, j) => ({ key: `x:${j + 1}`, name: `x${j + 1} is ${bit}`, value: Number(bit), text: bit, pressed: bit === "1" })));
     const weights = build(state.target), moved = shaken(weights, radius, state.shake), k = parseInt([...state.bits].reverse().join(""), 2);
     const before = [...named[state.target](N, 0)], after = before.map((_, at) => output(moved, at));

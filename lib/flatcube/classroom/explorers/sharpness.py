@@ -2,8 +2,8 @@
 
 State::
 
-    {"rho": -8,             2 log₁₀ of ‖Δ‖/‖θ‖, -16 … -1: half decades from 10⁻⁸ to 0.3
-     "n": 3,                which of the measured lengths 8, 24, 72, 216, 648, 2000
+    {"rho": -5,             2 log₁₀ of ‖Δ‖/‖θ‖, -16 … -1: half decades from 10⁻⁸ to 0.3
+     "n": 2,                which of the measured lengths 8, 24, 72, 216, 648, 2000
      "measure": "loss",     L, or "share": L/Var f
      "target": "parity",    the live network: parity, majority or first
      "bits": "10110010",    its input
@@ -40,7 +40,7 @@ class SharpnessExplorer(Explorer):
 
     name = "sharpness"
     label = "Shaking the cast, how far a small change of all weights changes what they compute"
-    default_state = {"rho": -8, "n": 3, "measure": "loss", "target": "parity", "bits": "10110010", "shake": 1}
+    default_state = {"rho": -5, "n": 2, "measure": "loss", "target": "parity", "bits": "10110010", "shake": 1}
 
     @classmethod
     def clean(cls, state: dict[str, Any]) -> dict[str, Any]:
