@@ -1,0 +1,211 @@
+"""Experiments: nothing is lost, nothing is computed twice, and it does not matter where it is computed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import distributed
+import pytest
+
+from flatcube.experiments import engine, journal, store
+from tests.experiments import toy
+
+ROOT = Path(__file__).parents[2]
+
+
+def _computed(log: Path) -> list[int]:
+    """The n of every computation that began."""
+    return sorted(int(path.name.partition("-")[0]) for path in log.iterdir())
+
+
+def _until(condition, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happened in time"
+        time.sleep(0.02)
+
+
+def _recorded(folder: Path) -> int:
+    with journal.Journal(folder / "toy.sqlite") as open_journal:
+        return len(open_journal.records())
+
+
+@pytest.fixture
+def log(tmp_path):
+    folder = tmp_path / "log"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def started(request, tmp_path, log):
+    """A run of eight trials in a process of its own, in a session of its own, after two of them were recorded."""
+    count = str(getattr(request, "param", 2))
+    command = [sys.executable, "-m", "tests.experiments.toy", str(tmp_path), str(log), count]
+    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    try:
+        _until(lambda: _recorded(tmp_path) >= 2)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# --- interruptions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("started", [1, 2], indirect=True, ids=["one worker", "two workers"])
+def test_a_killed_run_loses_only_the_trials_in_flight_and_is_resumed(started, tmp_path, log):
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    workers = _workers(log)
+    _until(lambda: not any(map(_alive, workers)))  # they do not outlive the run
+    kept, begun = _recorded(tmp_path), len(_computed(log))
+    assert 2 <= kept < 8
+    assert begun <= kept + 1 or workers != {started.pid}
+    experiment = toy.experiment(8, seconds=0.2, log=log)
+    for _ in range(2):
+        rows = engine.run(experiment, folder=tmp_path, progress=False)
+        assert len(_computed(log)) == begun + 8 - kept  # what was recorded is not computed again
+    assert rows == [row for trial in experiment.trials("live") for row in toy.trial(toy.Trial(trial.n, trial.seeds))]
+
+
+def test_ctrl_c_stops_cleanly(started, tmp_path, log):
+    os.killpg(started.pid, signal.SIGINT)  # as a terminal does: to the run and to its workers
+    asked = time.monotonic()
+    _, said = started.communicate(timeout=10)
+    assert started.returncode != 0 and said.rstrip().endswith("KeyboardInterrupt") and said.count("Traceback") == 1
+    assert time.monotonic() - asked < 5
+    assert not any(map(_alive, _workers(log)))
+    assert 2 <= _recorded(tmp_path) < 8
+
+
+def _workers(log: Path) -> set[int]:
+    return {int(path.name.split("-")[1]) for path in log.iterdir()}
+
+
+def _alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_local_worker_that_dies_is_replaced(tmp_path, log):
+    experiment, killed = toy.experiment(4, seconds=0.2, log=log), []
+    call, trials = engine.partial(engine.compute, toy.trial), experiment.trials("live")
+    for trial, outcome in (outcomes := engine._in_processes(call, trials, 2)):
+        if not killed:
+            killed.append(trial.n)
+            worker = max(log.iterdir(), key=lambda path: int(path.name.split("-")[2])).name.split("-")[1]
+            os.kill(int(worker), signal.SIGKILL)
+        assert outcome.rows == toy.trial(toy.Trial(trial.n, trial.seeds))
+        trials.remove(trial)
+    outcomes.close()
+    assert not trials and len(_computed(log)) > 4
+
+
+def test_two_runs_do_not_write_to_one_journal(started, tmp_path, log):
+    with pytest.raises(journal.JournalError, match=r"toy\.sqlite: another run is writing to it; wait for it or stop"):
+        engine.run(toy.experiment(1), folder=tmp_path, progress=False)
+
+
+# --- clusters ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")  # dask's own, when a worker is killed
+def test_a_cluster_that_loses_a_worker_gives_the_same_numbers(tmp_path, log):
+    experiment, killed = toy.experiment(8, seconds=0.2, log=log), []
+
+    def kill() -> None:
+        _until(lambda: _recorded(tmp_path) >= 2)
+        killed.append(int(max(log.iterdir(), key=lambda path: path.stat().st_mtime_ns).name.split("-")[1]))
+        os.kill(killed[0], signal.SIGKILL)
+
+    options = {"processes": True, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 60}
+    with distributed.LocalCluster(n_workers=2, **options) as cluster:
+        killer = threading.Thread(target=kill)
+        killer.start()
+        rows = engine.run(experiment, folder=tmp_path, scheduler=cluster.scheduler_address, progress=False)
+        killer.join()
+    assert len(_computed(log)) > 8 and killed  # the trial that died with its worker was computed again
+    assert rows == engine.run(toy.experiment(8), progress=False)
+
+
+def test_a_worker_with_other_code_is_found_out(tmp_path, monkeypatch):
+    right = engine.compute
+    monkeypatch.setattr(engine, "compute", lambda function, trial: right(function, trial)._replace(version="other"))
+    with pytest.raises(RuntimeError, match="its worker has another version of the code; install the same one there$"):
+        engine.run(toy.experiment(2), folder=tmp_path, progress=False)
+    assert _recorded(tmp_path) == 0
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_trial_that_fails_does_not_stop_the_others(tmp_path):
+    experiment = toy.experiment(2, extra=(toy.Trial(-1),))
+    with pytest.raises(RuntimeError, match=r"^toy: 1 of 3 trials failed, the others are kept; Trial\(n=-1.*, got -1$"):
+        engine.run(experiment, folder=tmp_path, progress=False)
+    assert _recorded(tmp_path) == 2
+
+
+def test_what_is_done_and_left_is_known(tmp_path):
+    experiment = toy.experiment(3)
+    assert [(s.done, s.left) for s in engine.status(experiment, folder=tmp_path)] == [(0, 3), (0, 3)]
+    assert not any(tmp_path.iterdir())  # looking creates nothing
+    engine.run(toy.experiment(2), folder=tmp_path, progress=False)
+    assert [(s.scale, s.trials, s.done, s.left) for s in engine.status(experiment, folder=tmp_path)] == [
+        ("live", 3, 2, 1.0), ("book", 3, 2, 1.0),
+    ]  # fmt: skip
+
+
+def test_the_bar_counts_what_is_left(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("FLATCUBE_PRESS", raising=False)
+    engine.run(toy.experiment(1), folder=tmp_path, progress=False)
+    engine.run(toy.experiment(2, seconds=0.0), folder=tmp_path)
+    said = capsys.readouterr().err
+    assert "toy, 2 trials:  50 %" in said and "100 %" in said and "left" in said
+
+
+def test_published_tables_carry_how_they_were_made_and_are_verified(tmp_path):
+    experiment, data = toy.experiment(3), tmp_path / "data"
+    with pytest.raises(ValueError, match=r"^toy: 3 of 3 trials of scale book are missing; flatcube run toy --sc"):
+        engine.export(experiment, folder=tmp_path, data=data)
+    rows = engine.run(experiment, "book", folder=tmp_path, progress=False)
+    assert engine.export(experiment, folder=tmp_path, data=data) == len(rows) == 6
+    stored = store.load("toy", folder=data)
+    assert [float(row["value"]) for row in stored] == pytest.approx([row["value"] for row in rows], rel=1e-5)
+    made = json.loads((data / "manifest.json").read_text())["toy.csv"]
+    assert made["config"]["scale"] == "book" and made["config"]["n"] == [0, 1, 2] and made["seeds"] == [0, 1]
+    assert made["command"] == "flatcube run toy --scale book && flatcube export toy --scale book"
+    assert {"python", "numpy", "torch"} <= made["versions"].keys() and "cores" in made["machine"]
+    assert made["seconds"] >= 0 and made["code"] == journal.code_version(toy.trial)
+    table = data / "toy.csv"
+    table.write_text(table.read_text().replace("0", "1", 1))
+    with pytest.raises(ValueError, match=r"toy\.csv: its checksum is not the one in manifest\.json"):
+        store.load("toy", folder=data)
+
+
+def test_every_stored_study_is_verified():
+    for name, made in store.manifest(store.DATA).items():
+        assert len(made["sha256"]) == 64 and store.load(name.removesuffix(".csv"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: engine.named("nothing"), "^name: expected one of sharper.*, got 'nothing'$"),
+        (lambda: engine.run(toy.experiment(1), "huge"), "^scale: expected one of live, book, got 'huge'$"),
+        (lambda: engine.run(toy.experiment(1), workers=0), "^workers: expected a whole number from 1 on, got 0$"),
+        (lambda: engine.run(toy.experiment(1), scheduler="tcp://127.0.0.1", progress=False), "^scheduler: no dask"),
+    ],
+)
+def test_wrong_input_is_answered_in_one_sentence(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,127 @@
+"""The journal: what it holds is whole and what it says, and damage is reported and left alone."""
+
+import sqlite3
+import sys
+from contextlib import closing
+
+import pytest
+
+from flatcube.experiments import journal
+from flatcube.experiments.journal import Journal, JournalError, Record
+
+ROWS = [{"n": 3, "value": 0.1 + 0.2, "name": "α"}]
+
+
+def _record(n: int, version: str = "one") -> Record:
+    return Record("toy", version, {"n": n}, ROWS, 0.5, "a machine")
+
+
+@pytest.fixture
+def path(tmp_path):
+    with Journal(tmp_path / "toy.sqlite", write=True) as kept:
+        for n in range(50):
+            kept.add(_record(n))
+    return tmp_path / "toy.sqlite"
+
+
+def test_what_is_recorded_comes_back(path):
+    with Journal(path) as kept:
+        found = kept.records()
+    assert len(found) == 50 and found[_record(7).address].rows == ROWS
+    assert all(record.address == at and record.ended.endswith("+00:00") for at, record in found.items())
+
+
+def test_an_address_is_of_the_experiment_the_configuration_and_the_code(path):
+    one = journal.address("toy", "one", {"n": 1, "rate": 0.1})
+    assert one == journal.address("toy", "one", {"rate": 0.1, "n": 1})
+    others = [("toys", "one", {"n": 1}), ("toy", "two", {"n": 1}), ("toy", "one", {"n": 2})]
+    assert len({one, *(journal.address(*other) for other in others)}) == 4
+    with Journal(path, write=True) as kept:
+        kept.add(_record(7, "two"))
+        assert len(kept.records()) == 51
+        with pytest.raises(JournalError, match="UNIQUE"):
+            kept.add(_record(7, "two"))
+
+
+def test_a_trial_is_on_disk_when_it_is_recorded(tmp_path):
+    with Journal(tmp_path / "toy.sqlite", write=True) as writer, Journal(tmp_path / "toy.sqlite") as reader:
+        writer.add(_record(1))
+        assert len(reader.records()) == 1
+        (mode,) = writer._db.execute("PRAGMA journal_mode").fetchone()
+        assert mode == "wal"
+
+
+def _overwritten(content: bytes) -> bytes:
+    return b"not a database any more" + content[23:]
+
+
+def _scribbled(content: bytes) -> bytes:
+    return content[:8192] + bytes(range(256)) * 16 + content[12288:]
+
+
+def _one_digit(content: bytes) -> bytes:
+    assert content.count(b"0.30000000000000004") >= 50
+    return content.replace(b"0.30000000000000004", b"0.30000000000000005", 1)
+
+
+def _cut(content: bytes) -> bytes:
+    return content[:6000]
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize("damage", [_overwritten, _scribbled, _one_digit, _cut, lambda _: b""])
+def test_a_damaged_journal_is_reported_and_left_as_it_is(path, damage, write):
+    damaged = damage(path.read_bytes())
+    path.write_bytes(damaged)
+    message = r"^journal .*toy\.sqlite cannot be used \(.*\): restore a copy or move it away to start anew$"
+    with pytest.raises(JournalError, match=message), Journal(path, write=write) as kept:
+        kept.records()
+    assert path.read_bytes() == damaged
+
+
+def test_another_database_is_not_taken_for_a_journal(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "toy.sqlite")) as other:
+        other.execute("CREATE TABLE trial (address TEXT)")
+    with pytest.raises(JournalError, match="it is not a journal of experiments"):
+        Journal(tmp_path / "toy.sqlite")
+
+
+# --- the version of the code ------------------------------------------------------------------------------------------
+
+CODE = {
+    "helper": "from draftbook import deeper\nEPS = 1\n\n\ndef used(x):\n    return deeper.twice(x)\n",
+    "deeper": 'def twice(x):\n    """Twice."""\n    return 2 * x\n',
+    "other": "def never():\n    return 0\n",
+    "study": "from draftbook.helper import used\nfrom draftbook import other\nSCALE = 3\n\n\n"
+             "def trial(x):\n    return SCALE * used(x)\n\n\ndef summary(rows):\n    return other.never()\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new", "same"),
+    [
+        ("study", "SCALE = 3", "SCALE = 4", False),
+        ("study", "SCALE * used", "used", False),
+        ("study", "return other.never()", "return 1", True),  # no trial calls it
+        ("helper", "EPS = 1", "EPS = 2", False),
+        ("deeper", "2 * x", "3 * x", False),
+        ("deeper", "Twice.", "Two times.", True),
+        ("deeper", "2 * x", "2 * x  # why", True),
+        ("other", "return 0", "return 1", True),
+    ],
+)
+def test_the_version_is_that_of_the_code_behind_a_trial(tmp_path, monkeypatch, module, old, new, same):
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "draftbook"
+    folder.mkdir()
+    for name, text in CODE.items():
+        (folder / f"{name}.py").write_text(text)
+    import draftbook.study  # noqa: F401
+
+    trial = sys.modules["draftbook.study"].trial
+    before = journal.code_version.__wrapped__(trial)
+    assert CODE[module].count(old) == 1
+    (folder / f"{module}.py").write_text(CODE[module].replace(old, new))
+    assert (journal.code_version.__wrapped__(trial) == before) is same
+    for name in [name for name in sys.modules if name.partition(".")[0] == "draftbook"]:
+        del sys.modules[name]

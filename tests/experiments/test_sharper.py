@@ -1,0 +1,144 @@
+"""Sharpness against length: the experiment runs, says the same again, and its summary is what scipy and hand say."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from flatcube import cli, cube
+from flatcube.experiments import engine, sharper
+from flatcube.experiments.sharper import EXPERIMENT, FUNCTIONS, Trial
+
+SMALL = Trial(("PARITY", "MEAN"), 2, (0, 3), width=8, batch=16, steps=40, rate=5e-3, chance_after=None, directions=20)
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    """The rows of a run on the command line."""
+    root = tmp_path_factory.mktemp("book")
+    (root / "_toc.yml").touch()
+    assert cli.main(["--root", str(root), "run", "sharper", "--scale", "live", "--workers", "1"]) == 0
+    return root, engine.run(EXPERIMENT, "live", folder=root / "runs", progress=False)
+
+
+def test_the_live_run(live, capsys):
+    root, rows = live
+    assert [(row["function"], row["n"], row["seed"]) for row in rows] == [
+        (function, n, seed) for n in (2, 4) for function in FUNCTIONS for seed in (0, 1)
+    ]
+    for row in rows:
+        assert row["converged"] == (row["error"] < 1e-3) and (row["reached"] >= 0 or not row["converged"])
+        assert 0 < row["sharpness"] < 4 and row["norm"] > 0 and row["radius"] > 0 and row["deviation"] > 0
+    assert sum(row["converged"] for row in rows) >= 12
+    assert len({row["norm"] for row in rows}) == len(rows)  # no two networks are the same
+    tables = EXPERIMENT.summary(rows)
+    assert [line["runs"] for line in tables["lengths"]] == [2] * 8
+    assert sum(line["converged"] for line in tables["lengths"]) == sum(row["converged"] for row in rows)
+    assert cli.main(["--root", str(root), "status", "sharper"]) == 0
+    assert "live   2 of 2 trials done" in capsys.readouterr().out
+
+
+def test_a_trial_gives_the_same_numbers_again_and_its_members_are_independent():
+    rows = sharper.trial(SMALL)
+    assert rows == sharper.trial(SMALL)
+    alone = sharper.trial(Trial(**{**vars(SMALL), "functions": ("MEAN",), "seeds": (3,)}))
+    assert alone[0]["error"] == pytest.approx(rows[3]["error"], rel=1e-3)
+    assert alone[0]["sharpness"] == pytest.approx(rows[3]["sharpness"], rel=1e-3)
+
+
+def test_the_number_of_threads_changes_rounding_only():
+    """To one part in a thousand after 40 steps; the engine itself always takes one thread."""
+    one, two = (engine.compute(sharper.trial, SMALL, threads=threads).rows for threads in (1, 2))
+    for first, second in zip(one, two, strict=True):
+        for name in ("error", "sharpness", "norm"):
+            assert first[name] == pytest.approx(second[name], rel=1e-3), name
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6])
+def test_the_functions_are_those_of_the_cube(n):
+    for name, f in FUNCTIONS.items():
+        assert np.array_equal(f(cube.points(n)), getattr(cube, name.lower())(n))
+
+
+def _rows(slopes: dict[str, float], noise: float = 0.01) -> list[dict]:
+    rng = np.random.default_rng(0)
+    return [
+        {"function": name, "n": n, "seed": seed, "converged": int(seed > 0), "reason": "end" if seed else "chance",
+         "sharpness": 0.5 if seed == 0 else 0.1 + slope * n + noise * rng.normal()}
+        for name, slope in slopes.items() for n in (4, 6, 8, 12, 16) for seed in range(6)
+    ]  # fmt: skip
+
+
+def test_the_summary_is_of_what_converged():
+    rows = _rows({"PARITY": 0.05, "FIRST": 0.0})
+    rows += [{"function": "PARITY", "n": 20, "seed": 0, "converged": 0, "reason": "diverged", "sharpness": math.nan}]
+    tables = sharper.summary([{name: str(value) for name, value in row.items()} for row in rows])  # as stored
+    kept = [row for row in rows if row["function"] == "PARITY" and row["converged"] and row["n"] <= 12]
+    fit = stats.linregress([row["n"] for row in kept], [row["sharpness"] for row in kept])
+    parity, first = tables["slopes"]
+    assert (parity["runs"], parity["converged"]) == (24, 20)
+    assert (parity["slope"], parity["r"], parity["p"]) == pytest.approx((fit.slope, fit.rvalue, fit.pvalue))
+    assert parity["low"] < 0.05 < parity["high"] and first["low"] < 0 < first["high"]
+    lengths = {(line["function"], line["n"]): line for line in tables["lengths"]}
+    assert [lengths["PARITY", 16][name] for name in ("runs", "converged", "chance", "diverged")] == [6, 5, 1, 0]
+    assert lengths["PARITY", 20]["diverged"] == 1 and math.isnan(lengths["PARITY", 20]["mean"])
+    assert lengths["FIRST", 4]["mean"] == pytest.approx(0.1, abs=0.02)
+
+
+def test_gaps_between_slopes_have_the_level_they_claim():
+    slopes = sharper.summary(_rows({"PARITY": 0.05, "MAJORITY": 0.03, "FIRST": 0.05}))["slopes"]
+    majority, first = sharper.gaps(slopes)
+    assert majority["low"] < 0.02 < majority["high"] and majority["p"] < 1e-6
+    assert first["low"] < 0 < first["high"] and first["p"] > 0.05
+
+
+def test_no_line_is_drawn_through_one_length():
+    lone = [row for row in _rows({"PARITY": 0.05}) if row["n"] == 4]
+    assert math.isnan(sharper.summary(lone)["slopes"][0]["slope"])
+
+
+def test_the_book_scale_is_the_one_that_was_promised():
+    grid = EXPERIMENT.trials("book")
+    assert EXPERIMENT.hours("book") <= 2  # an hour of two cores
+    assert len({trial.steps for trial in grid}) == 1
+    for function in FUNCTIONS:
+        seeds = {t.n: len(t.seeds) for t in grid if t.functions == (function,)}
+        assert all(seeds[n] >= 5 for n in (4, 6, 8, 12))
+    assert [trial.functions for trial in grid if trial.n == 16] == [("PARITY",)]
+    assert {trial.width for trial in EXPERIMENT.trials("paper")} == {128} and len(EXPERIMENT.trials("paper")) == 1080
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((("XOR",), 4, (0,)), r"^functions: expected some of PARITY, MAJORITY, FIRST, MEAN, got \('XOR',\)$"),
+        ((("PARITY",), 0, (0,)), r"^n: "),
+        ((("PARITY",), 4, ()), r"^seeds: expected one for each network, got none$"),
+    ],
+)
+def test_wrong_input_is_answered_in_one_sentence(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Trial(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "nothing"], "✗ name: expected one of sharper"),
+        (["run", "sharper", "--scale", "huge"], "✗ scale: expected one of live, book, paper, got 'huge'"),
+        (["export", "sharper"], "✗ sharper: 17 of 17 trials of scale book are missing"),
+    ],
+)
+def test_the_command_line_explains_itself(tmp_path, capsys, words, message):
+    (tmp_path / "_toc.yml").touch()
+    assert cli.main(["--root", str(tmp_path), *words]) == 1
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_the_list_of_experiments_has_figures_scales_and_costs(tmp_path, capsys):
+    (tmp_path / "_toc.yml").touch()
+    assert cli.main(["--root", str(tmp_path), "experiments"]) == 0
+    said = capsys.readouterr().out
+    assert "sharper: Sharpness" in said and "HR Figs 1, 5, 6, Table 2" in said
+    assert all(f"--scale {scale}" in said for scale in engine.SCALES) and "of one core" in said

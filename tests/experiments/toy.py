@@ -1,0 +1,49 @@
+"""A small experiment for the tests of the engine; run as a module, it is a run that can be killed."""
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from flatcube.experiments import engine
+
+
+@dataclass(frozen=True)
+class Trial:
+    n: int
+    seeds: tuple[int, ...] = (0,)
+    seconds: float = 0.0
+    log: str = ""  # a folder; every computation of a trial leaves a file there
+
+
+def trial(trial: Trial) -> list[dict[str, object]]:
+    """A number for each seed."""
+    if trial.n < 0:
+        raise ValueError(f"n: expected a number ≥ 0, got {trial.n}")
+    if trial.log:
+        (Path(trial.log) / f"{trial.n}-{os.getpid()}-{time.monotonic_ns()}").touch()
+    time.sleep(trial.seconds)
+    return [
+        {"n": trial.n, "seed": seed, "value": float(np.random.default_rng([seed, trial.n]).normal())}
+        for seed in trial.seeds
+    ]
+
+
+def summary(rows: list[dict]) -> dict[str, list[dict]]:
+    return {"all": [{"mean": sum(row["value"] for row in rows) / len(rows)}]}
+
+
+def experiment(count: int, *, seconds: float = 0.0, log: Path | str = "", extra: tuple[Trial, ...] = ()):
+    grid = [*(Trial(n, (0, 1), seconds, str(log)) for n in range(count)), *extra]
+    grids = {"live": grid, "book": grid}
+    return engine.Experiment("toy", "A toy", "no figure", grids, trial, lambda trial: 1.0, summary)
+
+
+if __name__ == "__main__":
+    from tests.experiments import toy  # by its own name, as the workers know it
+
+    folder, log, workers = sys.argv[1:]
+    engine.run(toy.experiment(8, seconds=0.2, log=log), folder=Path(folder), workers=int(workers), progress=False)
