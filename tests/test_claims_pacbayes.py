@@ -50,6 +50,7 @@ def shifted(model, sigma: float, seed: int):
 
 # --- mutants ----------------------------------------------------------------------------------------------------------
 
+_closed = design.gradient_norms
 _expected, _of_tiling, _assemble, _hessian = (
     account.expected_gradients, account.of_tiling, handmade.assemble, sharpness.hessian,
 )  # fmt: skip
@@ -260,6 +261,28 @@ def test_gradients_do_not_depend_on_the_length():
     for other in seen[1:]:
         for name, values in other.items():
             assert values == pytest.approx(seen[0][name], rel=1e-6)
+
+
+@claim(
+    "SP-T14",
+    printed=(
+        "flatcube.design.gradient_norms",
+        lambda plan, bits: _closed(plan, bits) | {"F positions": np.zeros(len(bits))},
+        "Channels of positions are taken not to depend on the weights.",
+    ),
+    erratum=71,
+    note="T = 8, four pairs: 69.3 for F's columns of positions, 23.9 for the bit's; autograd agrees",
+)
+def test_columns_for_positions_have_gradients():
+    plan = account.disjoint(8, 2, 4, gamma=math.log(5 / 0.01))
+    bits = cube_of(8)[::5]
+    closed, measured = (
+        design.gradient_norms(plan, bits),
+        handmade.measured_gradient_norms(handmade.assemble(plan), bits),
+    )
+    assert closed["F positions"] == pytest.approx(measured["F positions"], rel=1e-9, abs=1e-12)
+    means = account.expected_gradients(account.disjoint(8, 2, 4, mode="soft"))
+    assert means["F positions"] == pytest.approx(69.3, abs=0.05) and means["F bit"] == pytest.approx(23.9, abs=0.05)
 
 
 @claim(

@@ -41,10 +41,9 @@ def test_the_best_eta_and_what_a_grid_costs():
     grid = catoni.eta_grid(1.0, 2.0**40)
     assert len(grid) == 41 and grid[-1] == 2.0**40
     paid = catoni.alquier(kl, m=1e6, C=0.1, delta=0.05 / 41)
-    worst = (math.sqrt(math.sqrt(2)) + 1 / math.sqrt(math.sqrt(2))) / 2  # the nearest point is within a factor √2
+    # the nearest point is within a factor √2
     found = catoni.grid_price(kl, grid, **GIVEN).value
     assert catoni.alquier(kl, **GIVEN) < paid <= found <= paid * (math.sqrt(2) + 1 / math.sqrt(2)) / 2
-    assert worst < 1.02
 
 
 def test_the_inequality_holds_as_often_as_it_says():
