@@ -1,6 +1,7 @@
 """A small experiment for the tests of the engine; run as a module, it is a run that can be killed."""
 
 import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ class Trial:
     seeds: tuple[int, ...] = (0,)
     seconds: float = 0.0
     log: str = ""  # a folder; every computation of a trial leaves a file there
+    fatal: bool = False  # at first it kills its process
 
 
 def trial(trial: Trial) -> list[dict[str, object]]:
@@ -26,6 +28,8 @@ def trial(trial: Trial) -> list[dict[str, object]]:
     if trial.log:
         (Path(trial.log) / f"{trial.n}-{os.getpid()}-{time.monotonic_ns()}").touch()
     time.sleep(trial.seconds)
+    if trial.fatal and len(list(Path(trial.log).glob(f"{trial.n}-*"))) == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
     return [
         {"n": trial.n, "seed": seed, "value": float(np.random.default_rng([seed, trial.n]).normal())}
         for seed in trial.seeds

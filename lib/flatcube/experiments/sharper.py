@@ -182,7 +182,7 @@ def _paper() -> list[Trial]:
 
 
 def _live() -> list[Trial]:
-    options = {"width": 16, "batch": 64, "steps": 300, "rate": 5e-3, "chance_after": None, "directions": 50}
+    options = {"width": 16, "batch": 64, "steps": 200, "rate": 5e-3, "chance_after": None, "directions": 50}
     return [Trial(tuple(FUNCTIONS), n, (0, 1), **options) for n in (2, 4)]
 
 
