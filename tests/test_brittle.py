@@ -88,6 +88,16 @@ def test_the_exponents(variant: str):
     assert abs(brittle.exponent(brittle.critical(STUDY, variant, "first"))[0]) < 0.35
 
 
+def test_the_fourth_order_grows_with_the_eighth_power_of_the_length():
+    """L = O(ρ²) + O((ρN²)⁴) for PARITY: so the Hessian, the first term, is right up to ρ of order 1/N⁴ only."""
+    fourth = {}
+    for n in brittle.LENGTHS[1:5]:
+        rows = [stored("layer norm", "parity", n, rho) for rho in brittle.RHOS]
+        (row, *_) = [r for r in rows if 1e-6 < float(r["loss"]) < 1e-2]
+        fourth[n + 1] = float(row["loss"]) / float(row["rho"]) ** 4
+    assert brittle.exponent(fourth)[0] == pytest.approx(8, abs=0.5)
+
+
 def test_a_critical_radius_lies_between_its_neighbours():
     head = {"variant": "v", "target": "t", "n": "8", "variance": "2"}
     rows = [head | {"rho": f"{10**-k}", "loss": f"{10 ** (-2 * k + 3)}"} for k in (4, 3, 2, 1)]
