@@ -314,7 +314,7 @@ def test_parity_forces_the_right_hand_side_to_grow():
 def test_first_needs_neither_blowup_nor_a_growing_constant():
     constants = [blowup.log_constant(blowup.one_layer("first", n)) for n in (5, 50, 500, 100_000)]
     assert max(constants) - min(constants) < 1e-9
-    for n in (5, 20, 80, 320):
+    for n in (5, 20, 80):
         bits = np.random.default_rng(n).integers(0, 2, (8, n))
         model = blowup.one_layer("first", n)
         assert float(blowup.measure(model, bits).value.max()) < 4
@@ -364,7 +364,7 @@ def test_blowup_is_bounded_below_by_sensitivity_and_not_the_other_way():
 
 
 def worst(name: str, *kinds: str) -> float:
-    return max(blowup.lemmas(KINDS[kind], all_bits(5)[::3])[name] for kind in kinds)
+    return max(blowup.lemmas(KINDS[kind], all_bits(5)[::5])[name] for kind in kinds)
 
 
 @claim(
@@ -402,12 +402,12 @@ def profiles(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
         ("flatcube.lemmas.influence_bound", log_forgotten, "The bound does not grow with n."),
         ("flatcube.lemmas.row_influence", row_of_all, "Attention is not divided by its sum."),
     ],
-    note="35 profiles of logits, 300 random strings each, n = 16 … 1024: the largest sum is between 10 and the bound",
+    note="35 profiles of logits, 100 random strings each, n = 16 … 1024: the largest sum is between 10 and the bound",
 )
 def test_lemma_11_holds_for_any_logits():
     largest = 0.0
     for n in (16, 64, 256, 1024):
-        bits = np.random.default_rng(n).integers(0, 2, (300, n))
+        bits = np.random.default_rng(n).integers(0, 2, (100, n))
         for zero, one in profiles(n):
             found = lemmas.row_influence(zero, one, bits).max()
             assert found <= lemmas.influence_bound(n)
@@ -544,4 +544,4 @@ def test_lemma_18_chains_the_layers():
     np.testing.assert_allclose(step @ step, np.eye(n) + 3 / n)
     for form in ("corrected", "sharp"):
         for kind in ("mlp", "post", "blocks", "parity", "majority"):
-            assert blowup.lemmas(KINDS[kind], all_bits(5)[::3], form=form)["18"] <= 1e-9, kind
+            assert blowup.lemmas(KINDS[kind], all_bits(5)[::8], form=form)["18"] <= 1e-9, kind
