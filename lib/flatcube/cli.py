@@ -176,8 +176,8 @@ def _status(root: Path, options: argparse.Namespace) -> None:
 
     (experiment,) = engine.named(options.name)
     for scale, trials, done, spent, left in engine.status(experiment, folder=root / "runs"):
-        times = f"{_duration(spent)} spent, about {_duration(left)} left, of one core"
-        print(f"{scale:6} {done} of {trials} trials done: {times}")
+        rest = "of other code or other grids, not used" if scale == "other" else f"about {_duration(left)} left"
+        print(f"{scale:6} {done} of {trials} trials done: {_duration(spent)} of one core spent, {rest}")
 
 
 @_explained

@@ -155,6 +155,7 @@ def test_what_is_done_and_left_is_known(tmp_path):
     assert [(s.scale, s.trials, s.done, s.left) for s in engine.status(experiment, folder=tmp_path)] == [
         ("live", 3, 2, 1.0), ("book", 3, 2, 1.0),
     ]  # fmt: skip
+    assert engine.status(toy.experiment(1), folder=tmp_path)[-1][:3] == ("other", 1, 1)
 
 
 def test_the_bar_counts_what_is_left(tmp_path, capsys, monkeypatch):

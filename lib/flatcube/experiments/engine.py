@@ -168,6 +168,7 @@ class Outcome(NamedTuple):
 
 def compute(function: Callable[[Any], list[Row]], trial: Any, *, threads: int = 1) -> Outcome:
     """One trial on ``threads`` threads."""
+    version = code_version(function)  # first: a file that is edited meanwhile is not what this process computes with
     torch = sys.modules.get("torch")  # the function's module has imported it, if it needs it
     before = torch.get_num_threads() if torch else 1
     started = time.thread_time()
@@ -178,7 +179,7 @@ def compute(function: Callable[[Any], list[Row]], trial: Any, *, threads: int = 
     finally:
         if torch:
             torch.set_num_threads(before)
-    return Outcome(rows, time.thread_time() - started, store.machine(), code_version(function))
+    return Outcome(rows, time.thread_time() - started, store.machine(), version)
 
 
 # --- many trials ------------------------------------------------------------------------------------------------------
@@ -282,15 +283,22 @@ class Status(NamedTuple):
 
 
 def status(experiment: Experiment, *, folder: Path) -> list[Status]:
-    """How far the journal in ``folder`` is, at every scale, by the code as it is now."""
+    """How far the journal in ``folder`` is, at every scale, by the code as it is now.
+
+    Trials that the journal has of other code or other grids come last, as scale "other"; they are kept, but not used.
+    """
     with Journal(_path(experiment, folder)) as journal:
         records = journal.records()
-    found = []
+    found, unused = [], dict(records)
     for scale in experiment.grids:
         trials = experiment.addresses(scale)
+        unused = {at: record for at, record in unused.items() if at not in trials}
         done = [at for at in trials if at in records]
         left = sum(experiment.cost(trial) for at, trial in trials.items() if at not in records)
         found.append(Status(scale, len(trials), len(done), sum(records[at].seconds for at in done), left))
+    if unused:
+        spent = sum(record.seconds for record in unused.values())
+        found.append(Status("other", len(unused), len(unused), spent, 0.0))
     return found
 
 
