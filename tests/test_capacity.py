@@ -223,14 +223,14 @@ ONE = Cover({"all": 1.0}, {"all": 1.0}, 10)
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        (lambda: capacity.gap(ONE, m=0.5, ceiling=1), "m: expected a number of samples ≥ 1, got 0.5"),
-        (lambda: capacity.gap(ONE, m=math.nan, ceiling=1), "m: expected a number of samples ≥ 1, got nan"),
+        (lambda: capacity.gap(ONE, m=0.5, ceiling=1), "m: expected a number of examples ≥ 1, got 0.5"),
+        (lambda: capacity.gap(ONE, m=math.nan, ceiling=1), "m: expected a number of examples ≥ 1, got nan"),
         (lambda: capacity.gap(ONE, m=9, ceiling=1, delta=1), "delta: expected a number between 0 and 1, got 1"),
-        (lambda: capacity.gap(ONE, m=9, ceiling=-1), "ceiling: expected a finite number > 0, got -1"),
-        (lambda: capacity.gap(ONE, m=9, ceiling=1, clip=0), "clip: expected a finite number > 0, got 0"),
-        (lambda: ONE.log_number(0, 9), "eps: expected a finite number > 0, got 0"),
-        (lambda: Norms(-1, 1, 1), "spectral: expected a finite number ≥ 0, got -1"),
-        (lambda: Norms(1, math.inf, 1), "largest: expected a finite number ≥ 0, got inf"),
+        (lambda: capacity.gap(ONE, m=9, ceiling=-1), "ceiling: expected a number above 0, got -1"),
+        (lambda: capacity.gap(ONE, m=9, ceiling=1, clip=0), "clip: expected a number above 0, got 0"),
+        (lambda: ONE.log_number(0, 9), "eps: expected a number above 0, got 0"),
+        (lambda: Norms(-1, 1, 1), "spectral: expected a number ≥ 0, got -1"),
+        (lambda: Norms(1, math.inf, 1), "largest: expected a number from 0 to 1e100, got inf"),
         (lambda: Norms(1, 1, -1), "width: expected an integer ≥ 0, got -1"),
         (lambda: Network((), Norms.fixed(), 0), "T: expected an integer ≥ 1, got 0"),
         (lambda: Network((), Norms.fixed(), 1), "layers: expected at least one layer, got none"),
@@ -239,10 +239,13 @@ ONE = Cover({"all": 1.0}, {"all": 1.0}, 10)
         (lambda: capacity.occam(4, 5, 1, m=9), "d: expected a degree of at most T = 4, got 5"),
         (lambda: capacity.occam(4, 2, 7, m=9), r"w: expected at most C\(4, 2\) = 6 components, got 7"),
         (lambda: capacity.occam(4, 2, 1, m=9, delta=0), "delta: expected a number between 0 and 1, got 0"),
-        (lambda: covers.linear(-1, 1, 1, 9), "norm: expected a finite number ≥ 0, got -1"),
+        (lambda: covers.linear(-1, 1, 1, 9), "norm: expected a number ≥ 0, got -1"),
         (lambda: covers.split([1], [1, 2], 1), "sizes and reaches: expected equally many numbers"),
         (lambda: covers.greedy(np.zeros(3), 1), r"values: expected \(functions, inputs\)"),
-        (lambda: capacity.samples_needed(lambda m: capacity.gap(ONE, m=m, ceiling=1), 0), "target: expected a finite"),
+        (
+            lambda: capacity.samples_needed(lambda m: capacity.gap(ONE, m=m, ceiling=1), 0),
+            "target: expected a number above 0, got 0",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence(call, complaint):

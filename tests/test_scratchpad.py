@@ -137,6 +137,7 @@ def test_the_price_of_one_pass_is_that_of_the_memorised_wave(T):
     price, network = scratchpad.one_pass(T), parity.memorising_network(T)
     assert price.norm2 == pytest.approx(sum(handmade.measured_norms(network).values()))
     measured = handmade.measured_gradient_norms(network, every(T))
+    measured["F"] = measured.pop("F bit") + measured.pop("F positions")
     assert price.traces == pytest.approx({name: 2 * square.mean() for name, square in measured.items()}, abs=1e-9)
     assert price.traces["b"] == pytest.approx(32 * T**2 * (T + 2))
     assert price.loss == 0 and price.steps == 1
@@ -181,6 +182,10 @@ def test_a_chain_pays_for_every_step_and_says_for_what():
     assert scratchpad.error_bound(price, m=1e12, sigma=0.05).value > bound.value
 
 
+def test_a_chain_of_losses_adds_up():
+    assert scratchpad.chain_error([0.01, 0.02]) == pytest.approx(0.12)
+
+
 def test_a_network_with_a_loss_of_its_own_has_an_error_no_number_of_examples_removes():
     price = scratchpad.step(256, leak=0.01)
     assert price.loss == pytest.approx(1e-4) and 4 * 256 * price.loss > 0.1
@@ -197,6 +202,9 @@ def test_the_inverted_form_solves_the_bound_for_delta(sigma, digits, price):
         return
     root = 0.1 * math.sqrt(max(price.norm2 / sigma**2 - 2 * log_delta, 0) / m)
     assert sigma**2 * price.trace / 2 + root == pytest.approx(0.25, rel=1e-6)
+    leaky = Price(price.norms, price.traces, 0.1, 7)  # a loss of its own leaves less room, and each step may fail
+    moved = scratchpad.log_delta(leaky, sigma=sigma, m=m, target=0.35)
+    assert moved == pytest.approx(log_delta + math.log(7), rel=1e-6)
 
 
 def test_delta_is_a_switch():
@@ -221,6 +229,11 @@ def test_delta_is_a_switch():
         (lambda: scratchpad.transduce(AUTOMATA["parity"], 0), "n: expected an integer ≥ 1, got 0"),
         (lambda: scratchpad.one_pass_sensitivity(AUTOMATA["parity"], 0), "n: expected an integer ≥ 1, got 0"),
         (lambda: scratchpad.chain_error([0.1, -0.2]), "losses: expected mean squared errors ≥ 0, got -0.2"),
+        (lambda: scratchpad.chain_error([]), "losses: expected mean squared errors ≥ 0, got none"),
+        (lambda: scratchpad.sensitive(AUTOMATA["parity"], ["a"]), "symbols: expected strings of whole numbers"),
+        (lambda: Automaton(np.array([[0, 1], [1, 0]]), None), "accepting: expected states, got None"),
+        (lambda: Price({"a": 1.0}, {"a": 1.0}, loss=-1), "loss: expected a number ≥ 0, got -1"),
+        (lambda: Price({"a": 1.0}, {"b": 1.0}), "norms, traces: expected the same groups"),
         (lambda: scratchpad.step(1), "T: expected an integer ≥ 2, got 1"),
         (lambda: scratchpad.step(8, code="gray"), "code: expected one-hot or binary, got 'gray'"),
         (lambda: scratchpad.step(8, leak=0), "leak: expected a number between 0 and 1, got 0"),
@@ -231,6 +244,8 @@ def test_delta_is_a_switch():
         (lambda: scratchpad.error_bound(scratchpad.step(8), m=10, C=-1), "C: expected"),
         (lambda: scratchpad.error_bound(scratchpad.step(8), m=10, delta=1), "delta: expected"),
         (lambda: scratchpad.log_delta(scratchpad.step(8), sigma=0, m=10), "sigma: expected"),
+        (lambda: scratchpad.log_delta(scratchpad.step(8), sigma="a", m=10), "sigma: expected a number, got str"),
+        (lambda: scratchpad.log_delta(scratchpad.step(8), sigma=1, m=0.5), "m: expected a number of examples ≥ 1"),
         (lambda: scratchpad.growth(lambda T: T, 0), "T: expected an integer ≥ 1, got 0"),
     ],
 )

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from flatcube import design
-from flatcube.catoni import check_positive
-from flatcube.sampling import check_count
+from flatcube.sampling import check_count, check_positive
 
-__all__ = ["Account", "of_model", "of_design", "of_tiling", "disjoint", "expected_gradients"]
+__all__ = ["Account", "of_model", "of_design", "of_tiling", "of_disjoint", "disjoint", "expected_gradients"]
 
 INPUTS = ("tokens", "positions")  # what SP's network does not train
-MLP_IN, MLP_OUT = ("E", "b"), ("F",)
+MLP_IN, MLP_OUT = ("E", "b"), ("F", "F positions")
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,10 @@ class Account:
     traces: dict[str, float]
 
     def __post_init__(self) -> None:
-        if self.norms.keys() != self.traces.keys() or not self.norms:
-            raise ValueError(
-                f"norms, traces: expected the same groups, got {', '.join(self.norms)} and {', '.join(self.traces)}"
-            )
+        mapped = isinstance(self.norms, Mapping) and isinstance(self.traces, Mapping)
+        if not mapped or not self.norms or self.norms.keys() != self.traces.keys():
+            got = (", ".join(d) if isinstance(d, Mapping) and d else f"{d!r:.40}" for d in (self.norms, self.traces))
+            raise ValueError(f"norms, traces: expected the same groups, got {' and '.join(got)}")
         for values in (self.norms, self.traces):
             for name, value in values.items():
                 check_positive(value, name, 0)
@@ -54,6 +53,8 @@ class Account:
         """After (E, b, F) → (αE, αb, F/α), which leaves the function as it is: norms grow by α², traces shrink by it
         where weights grow (SP App. D)."""
         square = check_positive(alpha, "alpha") ** 2
+        if missing := {"E", "b", "F"} - self.norms.keys():
+            raise ValueError(f"groups: expected E, b and F, which are rescaled, got no {', '.join(sorted(missing))}")
         factor = dict.fromkeys(self.norms, 1.0) | dict.fromkeys(MLP_IN, square) | dict.fromkeys(MLP_OUT, 1 / square)
         return Account(
             {name: value * factor[name] for name, value in self.norms.items()},
@@ -103,7 +104,11 @@ def of_tiling(
 
     Norms are those of mode "soft"; its traces differ from these by O(τ). ``options`` go to ``Design``.
     """
-    plan = disjoint(T, d, w, mode="soft", tau=tau, kappa=kappa, **options)
+    return of_disjoint(disjoint(T, d, w, mode="soft", tau=tau, kappa=kappa, **options), columns=columns)
+
+
+def of_disjoint(plan: design.Design, *, columns: bool = False) -> Account:
+    """The account for equal weights on disjoint components, from ``expected_gradients``: exact over all 2^T inputs."""
     means = {name: 2 * value for name, value in expected_gradients(plan).items()}
     return _joined(design.norms(plan), means, columns)
 
@@ -137,6 +142,9 @@ def expected_gradients(plan: design.Design) -> dict[str, float]:
     and over what the other tiles and the spare bits hold together, (s, q), whose distribution is a convolution.
     """
     T, d, w, weight = plan.T, plan.degree, len(plan.components), plan.weights[0]
+    disjoint_sets = plan.is_basic and len(set().union(*plan.subsets)) == w * d
+    if not disjoint_sets or np.ptp(plan.weights) or plan.mode == "sink" or plan.beta <= design.threshold(plan):
+        raise ValueError("plan: expected disjoint sets of one size, equal weights, no sink and a sufficient scale")
     inverse, logits = math.exp(-plan.beta), plan.mixers[0].logits
     kinks, slopes = (part.ravel() for part in design.breakpoints(d, plan.grid))
     total = dict.fromkeys(("E", "b", "F bit", "F positions"), 0.0)
@@ -169,7 +177,7 @@ def expected_gradients(plan: design.Design) -> dict[str, float]:
 def _tile(d: int) -> tuple[np.ndarray, np.ndarray]:
     """How many of d fair bits are ones, and how probable that is."""
     ones = np.arange(d + 1)
-    return ones, np.array([math.comb(d, k) for k in ones]) / 2.0**d
+    return ones, np.array([math.comb(d, k) / 2**d for k in ones.tolist()])
 
 
 def _others(tiles: int, spare: int, d: int) -> np.ndarray:

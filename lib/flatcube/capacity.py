@@ -22,9 +22,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flatcube import covers
-from flatcube.covers import check_norm
 from flatcube.norms import Form, Head, Layer, Network, Norms, measure, tiling
-from flatcube.sampling import check_count, check_probability
+from flatcube.sampling import check_count, check_positive, check_probability, check_samples
 
 __all__ = [
     "Bound", "Norms", "Head", "Layer", "Network", "Cover", "head", "heads", "cover", "measure", "tiling",
@@ -72,7 +71,7 @@ class Cover:
 
     def points(self, m: float) -> float:
         """The logarithm that the number of tokens costs: log(mT), or log(2mT + 1) where nothing is hidden."""
-        tokens = _check_samples(m) * self.T
+        tokens = check_samples(m) * self.T
         return math.log(2 * tokens + 1 if self.form == "explicit" else tokens)
 
     def capacity(self, m: float) -> float:
@@ -85,7 +84,7 @@ class Cover:
     def log_number(self, eps: float, m: float) -> Bound:
         """log N(ε) on m inputs, with what each part takes of it."""
         parts, total = self.parts, sum(self.parts.values())
-        value = self.capacity(m) / check_norm(eps, "eps") ** 2
+        value = self.capacity(m) / check_positive(eps, "eps") ** 2
         sentence = f"log N at ε = {eps:g} on {m:g} inputs of {self.T} tokens ({self.form}) is at most"
         return Bound(sentence, {name: value * part / total if total else 0.0 for name, part in parts.items()})
 
@@ -115,8 +114,8 @@ def heads(
     B_X bounds tokens, B_Z the query z, by default B_X too; ED takes ‖z‖ ≤ 1. Positions that are added to the tokens
     and not trained only make B_X larger, B_X + B_P (ED Lemma A.11). c is the constant of softmax.
     """
-    norm = check_norm(input_norm, "input_norm")
-    query, softmax = check_norm(norm if query_norm is None else query_norm, "query_norm"), _softmax(form)
+    norm = check_positive(input_norm, "input_norm")
+    query, softmax = check_positive(norm if query_norm is None else query_norm, "query_norm"), _softmax(form)
     sizes, reaches = {}, {}
     for h, one in enumerate(several, 1):
         name = f"head {h} " if len(several) > 1 else ""
@@ -163,8 +162,8 @@ def chaining(capacity: float, *, m: float, ceiling: float, start: float = 1.0, s
 
     The best δ is (slope/start)·√(C/m), if that is below A. ED has start = slope = c, unspecified; 4 and 12 are proved.
     """
-    check_norm(ceiling, "ceiling")
-    root = math.sqrt(check_norm(capacity, "capacity", 0) / _check_samples(m))
+    check_positive(ceiling, "ceiling")
+    root = math.sqrt(check_positive(capacity, "capacity", 0) / check_samples(m))
     cut = min(slope / start * root, ceiling)
     return start * cut + (slope * root * math.log(ceiling / cut) if cut else 0.0)
 
@@ -177,11 +176,11 @@ def deviation(
     The loss lies in [0, b], b = clip, and changes by at most 𝓛 = lipschitz per unit of f. ED: 4𝓛R + 2b√(log(1/δ)/2m).
     Explicit: 2𝓛R + 3b√(log(3/δ)/2m), by McDiarmid's inequality for either side and for R.
     """
-    check_norm(lipschitz, "lipschitz")
-    check_norm(clip, "clip")
+    check_positive(lipschitz, "lipschitz")
+    check_positive(clip, "clip")
     check_probability(delta, "delta")
     factor, times, events = (2, 3, 3) if explicit else (4, 2, 1)
-    chance = math.sqrt(math.log(events / delta) / (2 * _check_samples(m)))
+    chance = math.sqrt(math.log(events / delta) / (2 * check_samples(m)))
     return {"capacity": factor * lipschitz * complexity, "confidence": times * clip * chance}
 
 
@@ -202,7 +201,7 @@ def gap(
 def samples_needed(bound: Callable[[float], Bound], target: float = 1.0) -> float:
     """The m from which on a bound that falls with m is at most ``target``; ∞ if it is not at 10^60."""
     low, high = 0.0, 60.0
-    if bound(1.0).value <= check_norm(target, "target"):
+    if bound(1.0).value <= check_positive(target, "target"):
         return 1.0
     if bound(10**high).value > target:
         return math.inf
@@ -240,15 +239,9 @@ def occam(T: int, d: int, w: int, *, m: float, levels: int = 16, clip: float = 4
     A function of risk r fits m examples with probability at most (1 − r/b)^m, so with probability 1 − δ none of risk
     above b (log H + log(1/δ))/m does.
     """
-    check_norm(clip, "clip")
+    check_positive(clip, "clip")
     check_probability(delta, "delta")
-    _check_samples(m)
+    check_samples(m)
     terms = sparse_functions(T, d, w, levels=levels) | {"confidence": math.log(1 / delta)}
     sentence = f"The risk of a sparse function that fits {m:g} examples is at most"
     return Bound(sentence, {name: clip * term / m for name, term in terms.items()})
-
-
-def _check_samples(m: float) -> float:
-    if not 1 <= m < math.inf:
-        raise ValueError(f"m: expected a number of samples ≥ 1, got {m}")
-    return m

@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from flatcube import sampling
-from flatcube.sampling import Estimate, check_count
+from flatcube.sampling import Estimate, check_count, check_positive
 
 __all__ = [
     "distances", "greedy", "separated", "Corrections", "correct", "linear", "zhang", "column_errors", "maps",
     "positions", "split", "SOFTMAX", "softmax", "attend", "project", "along_and_across", "block", "rademacher",
-    "finite", "check_norm",
+    "finite",
 ]  # fmt: skip
 
 # ‖softmax(u) − softmax(v)‖₁ ≤ 2 tanh(½‖u − v‖_∞) ≤ ‖u − v‖_∞; ED Corollary A.7 has a factor 2.
@@ -48,7 +48,7 @@ def greedy(values: np.ndarray, eps: float) -> np.ndarray:
     >>> greedy(np.linspace(-1, 1, 9)[:, None], 0.5).tolist()  # an interval, one input: two balls of width 1
     [2, 6]
     """
-    near = distances(values) <= check_norm(eps, "eps") + 1e-12
+    near = distances(values) <= check_positive(eps, "eps") + 1e-12
     left, chosen = np.ones(len(near), dtype=bool), []
     while left.any():
         chosen.append(int((near & left).sum(axis=1).argmax()))
@@ -61,7 +61,7 @@ def separated(values: np.ndarray, eps: float) -> np.ndarray:
 
     No ball of radius ε/2 holds two of them, so every (ε/2)-cover has at least as many elements.
     """
-    near, chosen = distances(values) <= check_norm(eps, "eps") + 1e-12, []
+    near, chosen = distances(values) <= check_positive(eps, "eps") + 1e-12, []
     for k in range(len(near)):
         if not near[k, chosen].any():
             chosen.append(k)
@@ -85,7 +85,7 @@ def correct(target: np.ndarray, inputs: np.ndarray, eps: float) -> Corrections:
     ball that contains w brings u closer to w.
     """
     target, inputs = np.asarray(target, dtype=float), np.asarray(inputs, dtype=float)
-    check_norm(eps, "eps")
+    check_positive(eps, "eps")
     radius, step = np.linalg.norm(target), eps / np.square(inputs).sum(axis=1).max()
     found, steps = np.zeros_like(target), []
     while True:
@@ -104,20 +104,20 @@ def linear(norm: float, input_norm: float, eps: float, points: float) -> float:
     >>> round(linear(1, 1, 0.5, 1000), 2), linear(1, 1, 1.5, 1000)
     (30.41, 0.0)
     """
-    norm, input_norm = check_norm(norm, "norm", 0), check_norm(input_norm, "input_norm", 0)
-    return math.floor((norm * input_norm / check_norm(eps, "eps")) ** 2) * math.log(2 * points + 1)
+    norm, input_norm = check_positive(norm, "norm", 0), check_positive(input_norm, "input_norm", 0)
+    return math.floor((norm * input_norm / check_positive(eps, "eps")) ** 2) * math.log(2 * points + 1)
 
 
 def zhang(norm: float, input_norm: float, eps: float, points: float) -> float:
     """The same with the constants of ED Lemma A.10: 36 (B B_X/ε)² log(2⌈4B B_X/ε + 2⌉N + 1)."""
-    ratio = check_norm(norm, "norm", 0) * check_norm(input_norm, "input_norm", 0) / check_norm(eps, "eps")
+    ratio = check_positive(norm, "norm", 0) * check_positive(input_norm, "input_norm", 0) / check_positive(eps, "eps")
     return 36 * ratio**2 * math.log(2 * math.ceil(4 * ratio + 2) * points + 1)
 
 
 def column_errors(columns: np.ndarray, eps: float) -> np.ndarray:
     """ε_i = ε √(b_i/Σ b) for columns of norm ≤ b_i: the errors with Σ ε_i² = ε² that minimise Σ (b_i/ε_i)²."""
     columns = np.asarray(columns, dtype=float)
-    return check_norm(eps, "eps") * np.sqrt(columns / check_norm(float(columns.sum()), "the sum of columns"))
+    return check_positive(eps, "eps") * np.sqrt(columns / check_positive(float(columns.sum()), "the sum of columns"))
 
 
 def maps(columns: np.ndarray, input_norm: float, eps: float, points: float) -> float:
@@ -125,13 +125,14 @@ def maps(columns: np.ndarray, input_norm: float, eps: float, points: float) -> f
 
     For equal bounds B_∞ on d₂ columns this is (d₂ B_∞ B_X/ε)² log(2N + 1), the lemma with its constant written out.
     """
-    total = check_norm(float(np.sum(columns)), "the sum of columns", 0)
-    return (total * check_norm(input_norm, "input_norm", 0) / check_norm(eps, "eps")) ** 2 * math.log(2 * points + 1)
+    total = check_positive(float(np.sum(columns)), "the sum of columns", 0)
+    norm, eps = check_positive(input_norm, "input_norm", 0), check_positive(eps, "eps")
+    return (total * norm / eps) ** 2 * math.log(2 * points + 1)
 
 
 def positions(length: int, width: int, norm: float, eps: float) -> float:
     """log N of a trained table of positions, T vectors in R^d of norm ≤ B: T d log(1 + 2B/ε), linear in T."""
-    ratio = check_norm(norm, "norm", 0) / check_norm(eps, "eps")
+    ratio = check_positive(norm, "norm", 0) / check_positive(eps, "eps")
     return check_count(length, "length") * check_count(width, "width") * math.log1p(2 * ratio)
 
 
@@ -151,7 +152,7 @@ def split(sizes: np.ndarray, reaches: np.ndarray, eps: float) -> tuple[np.ndarra
     if total == 0:
         return np.full_like(sizes, np.inf), 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        errors = check_norm(eps, "eps") / total * np.cbrt(sizes**2 / reaches)
+        errors = check_positive(eps, "eps") / total * np.cbrt(sizes**2 / reaches)
     return np.where(reaches > 0, errors, np.inf), float(total**3 / eps**2)
 
 
@@ -202,11 +203,3 @@ def finite(values: np.ndarray) -> float:
     """Massart's bound on it for finitely many functions: max_f √(mean f²) · √(2 log F/m)."""
     values = np.asarray(values, dtype=float)
     return float(np.sqrt(np.square(values).mean(axis=1).max() * 2 * math.log(len(values)) / values.shape[1]))
-
-
-def check_norm(number: float, name: str, least: float | None = None) -> float:
-    """``number`` if it is finite and positive, or at least ``least``."""
-    low = number > 0 if least is None else number >= least
-    if not (low and math.isfinite(number)):
-        raise ValueError(f"{name}: expected a finite number {'> 0' if least is None else f'≥ {least:g}'}, got {number}")
-    return float(number)

@@ -20,7 +20,7 @@ from flatcube import cube
 
 __all__ = [
     "Design", "Mixer", "wave", "breakpoints", "threshold", "prefix_sums", "evaluate", "norms", "gradient_norms",
-    "row_bounds", "operator_norms",
+    "row_bounds", "operator_norms", "check_bits",
 ]  # fmt: skip
 
 MODES, GRIDS = ("hard", "soft", "sink"), ("full", "trimmed")
@@ -140,7 +140,8 @@ def _check_word(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
 
 
-def _checked_bits(bits: np.ndarray, T: int) -> np.ndarray:
+def check_bits(bits: np.ndarray, T: int) -> np.ndarray:
+    """``bits`` as an array (batch, T) of 0 and 1."""
     bits = np.asarray(bits)
     cube.to_signs(bits)  # which refuses all but 0 and 1
     if bits.ndim != 2 or bits.shape[1] != T:
@@ -197,7 +198,7 @@ def threshold(design: Design) -> float:
 
 def prefix_sums(design: Design, bits: np.ndarray) -> np.ndarray:
     """a_i = (n_i e^β + N_i)/(d e^β + M_i): what position i holds after the first attention, (batch, w)."""
-    bits, d = _checked_bits(bits, design.T), design.degree
+    bits, d = check_bits(bits, design.T), design.degree
     inverse = math.exp(-design.beta)  # numerator and denominator times e^−β: a large scale does not overflow
     columns = []
     for members in design.subsets:
@@ -210,7 +211,7 @@ def prefix_sums(design: Design, bits: np.ndarray) -> np.ndarray:
 
 def evaluate(design: Design, bits: np.ndarray) -> np.ndarray:
     """f(x) = Σ λ_i even_{S_i}(x) at bits (batch, T), without any network."""
-    bits = _checked_bits(bits, design.T)
+    bits = check_bits(bits, design.T)
     even = [1 - bits[:, np.array(members, dtype=int) - 1].sum(axis=1) % 2 for members in design.subsets]
     return np.stack(even, axis=1) @ design.weights
 
@@ -253,7 +254,7 @@ def gradient_norms(design: Design, bits: np.ndarray) -> dict[str, np.ndarray]:
             f"design: the closed forms hold in hard mode and for a scale above {threshold(design):.6g}, "
             f"got mode {design.mode!r} and scale {design.beta:.6g}"
         )
-    bits, d, weights = _checked_bits(bits, design.T), design.degree, design.weights
+    bits, d, weights = check_bits(bits, design.T), design.degree, design.weights
     a, mean = prefix_sums(design, bits), bits.sum(axis=1) / (design.T + 1)  # (batch, w), (batch,)
     counts = np.rint(a * d)
     even = 1 - counts % 2

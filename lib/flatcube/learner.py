@@ -12,9 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from flatcube.account import INPUTS
-from flatcube.catoni import check_positive
 from flatcube.landscape import Landscape, random_vectors
-from flatcube.sampling import check_count
+from flatcube.sampling import check_count, check_positive
 
 __all__ = ["objective", "descend"]
 
@@ -39,6 +38,9 @@ def descend(
     exclude: Sequence[str] = INPUTS,
 ) -> list[dict[str, float]]:
     """Let a network walk downhill from where it is, in place; the loss and the norm before each step and at the end."""
+    for name, number in {"norm_weight": norm_weight, "sharpness_weight": sharpness_weight, "rate": rate}.items():
+        check_positive(number, name, 0)
+    check_count(noises, "noises")
     land = Landscape(model, x, y, exclude=exclude)
     start, theta = land.theta.clone(), land.theta.clone()
     first, second, seen = torch.zeros_like(theta), torch.zeros_like(theta), []

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from flatcube.covers import check_norm
-from flatcube.sampling import check_count
+from flatcube.sampling import check_count, check_positive
 
 __all__ = ["Form", "Norms", "Head", "Layer", "Network", "measure", "tiling"]
 
@@ -34,11 +33,11 @@ class Norms:
 
     def __post_init__(self) -> None:
         for name in ("spectral", "largest"):
-            check_norm(getattr(self, name), name, 0)
+            check_positive(getattr(self, name), name, 0)
         if check_count(self.width, "width", 0) > _WIDEST:
             raise ValueError(f"width: expected at most {_WIDEST:,} columns, got {self.width}")
         object.__setattr__(self, "total", self.width * self.largest if self.total is None else self.total)
-        check_norm(self.total, "total", 0)
+        check_positive(self.total, "total", 0)
 
     @classmethod
     def of(cls, matrix: np.ndarray) -> "Norms":
@@ -118,7 +117,7 @@ class Network:
 
     def __post_init__(self) -> None:
         check_count(self.T, "T")
-        check_norm(self.input_norm, "input_norm")
+        check_positive(self.input_norm, "input_norm")
         if not self.layers:
             raise ValueError("layers: expected at least one layer, got none")
 
@@ -179,7 +178,7 @@ def tiling(T: int, k: int, *, tau: float = 0.01) -> Network:
     if check_count(T, "T") % check_count(k, "k"):
         raise ValueError(f"k: expected a divisor of T = {T}, got {k}")
     w, width, units = T // k, T + 2, 4 * (k + 1)
-    beta, logit = math.log(8 * T), math.log((T + 1 - w) / check_norm(tau, "tau")) + math.log(2 / math.sqrt(w))
+    beta, logit = math.log(8 * T), math.log((T + 1 - w) / check_positive(tau, "tau")) + math.log(2 / math.sqrt(w))
     reading, mixing = beta * math.sqrt(k), math.sqrt(w) * abs(logit)
     slopes = 8 * k * math.sqrt(k // 2 + 1)
     first = Layer(

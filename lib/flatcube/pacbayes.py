@@ -23,12 +23,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
-from flatcube import design, worstcase
+from flatcube import cube, design, worstcase
 from flatcube.account import INPUTS, Account, disjoint, of_design, of_model, of_tiling
 from flatcube.capacity import Bound, occam, samples_needed, sparse_functions
-from flatcube.catoni import alquier, catoni, check_constant, check_positive, check_samples, divergence, small_kl
-from flatcube.sampling import check_count, check_probability
+from flatcube.catoni import alquier, catoni, divergence, small_kl
+from flatcube.sampling import check_count, check_positive, check_probability, check_samples
 
 __all__ = [
     "Promise", "MESH", "truncated", "best_sigma", "semi_analytic", "noisy_loss", "noisy_losses", "grouped",
@@ -52,7 +53,7 @@ class Promise(Bound):
 
 def _promise(sentence: str, first: Mapping[str, float], square: float, sigma: Sigmas, **given: float) -> Promise:
     """The terms ``first``, then C√((square + 2 log(K/δ))/m) in two parts: what the norm costs, and what δ adds."""
-    m, C = check_samples(given["m"]), check_constant(given["C"])
+    m, C = check_samples(given["m"]), check_positive(given["C"], "C", 0)
     logarithm = math.log(check_count(given.get("choices", 1), "choices") / check_probability(given["delta"], "delta"))
     norm, whole = (C * math.sqrt(s / m) for s in (square, square + 2 * logarithm))
     added = C**2 * 2 * logarithm / m / (whole + norm) if C else 0.0  # whole − norm, without cancellation
@@ -104,21 +105,29 @@ def semi_analytic(
     standard error of the measurement becomes ``error``.
     """
     given = {"m": m, "C": C, "delta": delta, "choices": choices}
-    if sigma is not None:
-        check_positive(sigma, "sigma")
-        found = {sigma: loss(sigma) if callable(loss) else loss[sigma]}
-    else:
-        found = {float(s): loss(float(s)) for s in MESH} if callable(loss) else loss
-    if not found:
-        raise ValueError("loss: expected at least one σ with its loss, got none")
+    if not (callable(loss) or isinstance(loss, Mapping)):
+        raise TypeError(f"loss: expected a dict or a function of σ, got {type(loss).__name__}")
+    mesh = MESH.tolist() if callable(loss) else list(loss)
+    mesh = mesh if sigma is None else [check_positive(sigma, "sigma")]
+    found = {s: loss(s) if callable(loss) else loss.get(s) for s in mesh}
+    if not found or None in found.values():
+        raise ValueError(f"loss: expected at least one σ with its loss, got none{f' for {sigma}' if sigma else ''}")
     promises = []
     for s, estimate in found.items():
-        value, error = float(getattr(estimate, "value", estimate)), float(getattr(estimate, "error", 0.0))
+        value, error = _measured(estimate)
         flat = 0.0 if trace is None else s**2 / 2 * check_positive(trace, "trace", 0)
         terms = {"noisy loss": value} if trace is None else {"sharpness": flat, "perturbation": value - flat}
         square = check_positive(norm2, "norm2", 0) / check_positive(s, "sigma") ** 2
         promises.append(_promise("The risk, semi-analytic,", terms, square, s, error=error, **given))
     return min(promises, key=lambda promise: promise.value)
+
+
+def _measured(loss: Any) -> tuple[float, float]:
+    """A loss and its standard error, from an Estimate or a number."""
+    pair = cube.check_numbers([getattr(loss, "value", loss), getattr(loss, "error", 0.0)], "loss")
+    if pair.shape != (2,) or pair.min() < 0:
+        raise ValueError(f"loss: expected an Estimate or a number ≥ 0, got {loss!r:.60}")
+    return float(pair[0]), float(pair[1])
 
 
 def noisy_loss(
@@ -147,8 +156,10 @@ def noisy_loss(
     names = {name: (groups or {}).get(name, name) for name in land.shapes}
     sd = sigma if isinstance(sigma, Mapping) else dict.fromkeys(names.values(), check_positive(sigma, "sigma"))
     if set(sd) != set(names.values()):
-        raise ValueError(f"sigma: expected a number for each of {', '.join(names.values())}, got {', '.join(sd)}")
-    parts = [torch.full((shape.numel(),), float(sd[names[name]])) for name, shape in land.shapes.items()]
+        wanted = ", ".join(dict.fromkeys(names.values()))
+        raise ValueError(f"sigma: expected a number for each of {wanted}, got {', '.join(sd)}")
+    sd = {group: check_positive(value, f"sigma[{group}]", 0) for group, value in sd.items()}
+    parts = [torch.full((shape.numel(),), sd[names[name]]) for name, shape in land.shapes.items()]
     scale, small = torch.cat(parts).to(land.theta), 1e-3
     chunk, _ = land.chunks(check_count(directions, "directions", 2), "outputs")
     draws = []
@@ -165,7 +176,8 @@ def noisy_losses(
     model: Any, x: Any, y: Any = None, *, sigmas: Any = MESH, trace: float | None = None, **options: Any
 ) -> dict[float, Any]:
     """``noisy_loss`` on a mesh of σ, with the same directions for all: what ``semi_analytic`` takes."""
-    flat = {float(sigma): None if trace is None else float(sigma) ** 2 / 2 * trace for sigma in sigmas}
+    sigmas = [check_positive(sigma, "sigmas") for sigma in sigmas]
+    flat = {sigma: None if trace is None else sigma**2 / 2 * check_positive(trace, "trace", 0) for sigma in sigmas}
     return {sigma: noisy_loss(model, x, y, sigma=sigma, flat=flat[sigma], **options) for sigma in flat}
 
 
@@ -182,30 +194,30 @@ def group_sigmas(
 ) -> dict[str, float]:
     """σ_g² = c √(N_g/h_g), no larger than the caps: the best for the truncated bound.
 
-    Without caps c = (C²/(Am))^(1/3) with A = Σ √(N_g h_g), and a group without curvature gets σ_g = ∞; with caps c is
-    found by search. A group without norm gets σ_g = 0: its noise would cost and its absence is free.
+    c⁴ Σ N_g/σ_g² = C²/m. Without caps c = (C²/(Am))^(1/3) with A = Σ √(N_g h_g), and a group without curvature gets
+    σ_g = ∞. A group without norm gets σ_g = 0: its noise would cost and its absence is free.
     """
-    Account(dict(norms), dict(traces))  # which checks both
-    limits = dict(caps) if isinstance(caps, Mapping) else dict.fromkeys(norms, caps)
-    limits = {name: limits.get(name, math.inf) for name in norms}
+    Account(norms, traces)  # which checks both
+    limits = dict.fromkeys(norms, math.inf) | (dict(caps) if isinstance(caps, Mapping) else dict.fromkeys(norms, caps))
+    if unknown := limits.keys() - norms.keys():
+        raise ValueError(f"caps: expected groups among {', '.join(norms)}, got {', '.join(unknown)}")
+    for name, limit in limits.items():
+        if limit != math.inf:
+            check_positive(limit, f"caps[{name}]")
+    square = check_positive(C, "C") ** 2 / check_samples(m)
     ratios = {g: math.sqrt(n / traces[g]) if traces[g] else (math.inf if n else 0.0) for g, n in norms.items()}
-    area = sum(math.sqrt(n * traces[g]) for g, n in norms.items())
-    best = (check_constant(C) ** 2 / (area * check_samples(m))) ** (1 / 3) if area else 1.0
+    area = math.fsum(math.sqrt(n * traces[g]) for g, n in norms.items())
+    best = (square / area) ** (1 / 3) if area else 1.0
 
     def sigmas(c: float) -> dict[str, float]:
         return {g: min(math.sqrt(c * ratio), limits[g]) for g, ratio in ratios.items()}
 
-    if all(math.isinf(limit) for limit in limits.values()):
+    def excess(log_c: float) -> float:
+        return 4 * log_c + math.log(_spread(norms, sigmas(math.exp(log_c))) / square)
+
+    if not area or all(math.isinf(limit) for limit in limits.values()):
         return sigmas(best)
-    scales = best * np.geomspace(1e-3, 1e4, 701)
-    return sigmas(min(scales.tolist(), key=lambda c: _objective(norms, traces, sigmas(c), m, C)))
-
-
-def _objective(
-    norms: Mapping[str, float], traces: Mapping[str, float], sigmas: Mapping[str, float], m: float, C: float
-) -> float:
-    """The truncated bound without δ."""
-    return _flat(traces, sigmas) + C * math.sqrt(_spread(norms, sigmas) / m)
+    return sigmas(math.exp(brentq(excess, math.log(best) - 100, math.log(best) + 1e-6, xtol=1e-12)))
 
 
 def _flat(traces: Mapping[str, float], sigmas: Mapping[str, float]) -> float:
@@ -215,9 +227,9 @@ def _flat(traces: Mapping[str, float], sigmas: Mapping[str, float]) -> float:
 
 def _spread(norms: Mapping[str, float], sigmas: Mapping[str, float]) -> float:
     """Σ N_g/σ_g² = 2 KL; a group without norm adds nothing, whatever its σ."""
-    missing = [name for name, norm in norms.items() if norm and not sigmas.get(name, 0) > 0]
-    if missing:
-        raise ValueError(f"sigma: expected a number above 0 for {missing[0]}, got {sigmas.get(missing[0])}")
+    for name, norm in norms.items():
+        if norm and sigmas.get(name) != math.inf:
+            check_positive(sigmas.get(name), f"sigma[{name}]")
     return math.fsum(norm / sigmas[name] ** 2 for name, norm in norms.items() if norm)
 
 
@@ -237,13 +249,17 @@ def grouped(
     Without caps, groups of no curvature get infinite noise, which no network survives: that value is a limit that is
     not attained. With caps, and with the ``loss`` of the noisy network measured at these σ as the first term, it is.
     """
-    sigma = dict(sigma) if sigma is not None else group_sigmas(norms, traces, m=m, C=C, caps=caps)
-    flat = _flat(traces, sigma)
-    first, kind = {"sharpness": flat}, "truncated"
+    Account(norms, traces)  # which checks both
+    sigma = group_sigmas(norms, traces, m=m, C=C, caps=caps) if sigma is None else sigma
+    if not isinstance(sigma, Mapping) or sigma.keys() != norms.keys():
+        raise ValueError(f"sigma: expected a number for each of {', '.join(norms)}, got {sigma!r:.60}")
+    spread, flat = _spread(norms, sigma), _flat(traces, sigma)
+    first, kind, error = {"sharpness": flat}, "truncated", 0.0
     if loss is not None:
-        first, kind = first | {"perturbation": float(getattr(loss, "value", loss)) - flat}, "measured"
-    sentence, error = f"The risk, grouped and {kind},", float(getattr(loss, "error", 0.0))
-    return _promise(sentence, first, _spread(norms, sigma), sigma, m=m, C=C, delta=delta, error=error)
+        value, error = _measured(loss)
+        first, kind = first | {"perturbation": value - flat}, "measured"
+    sentence = f"The risk, grouped and {kind},"
+    return _promise(sentence, first, spread, dict(sigma), m=m, C=C, delta=delta, error=error)
 
 
 # --- nothing left out -------------------------------------------------------------------------------------------------
@@ -261,10 +277,14 @@ def rigorous(
 ) -> Promise:
     """The bound for the loss clipped at b = ``clip``: mean of min(R_x², b) over ``bits``, + bδ′ + b/2 √((…)/m).
 
-    R_x is ``worstcase.gaussian``. δ′ = ``rare`` may be anything, because it is not a probability over the examples; by
-    default the best of a grid, as is σ. σ may be a number or one for each matrix.
+    R_x is ``worstcase.gaussian``. ``bits`` (batch, T) are the examples, or inputs on which the learner is assumed to be
+    no worse, on average, than the construction. Either way σ, a number or one for each matrix, has to be fixed before
+    the examples are seen; by default it is the best of a grid. δ′ = ``rare`` is no probability over the examples and
+    may be chosen last; by default it is the best of four.
     """
-    bits, norms = np.ascontiguousarray(bits, dtype=np.int8), design.norms(plan)
+    bits, norms = np.ascontiguousarray(design.check_bits(bits, plan.T), dtype=np.int8), design.norms(plan)
+    if not len(bits):
+        raise ValueError("bits: expected at least one input, got none")
     given = {"m": m, "C": check_positive(clip, "clip") / 2, "delta": delta}
     options = (1e-2, 1e-3, 1e-4, 1e-6) if rare is None else (check_probability(rare, "rare"),)
     if isinstance(sigma, Mapping):

@@ -22,7 +22,7 @@ from flatcube import cube
 
 __all__ = [
     "BlackBox", "Estimate", "random_signs", "evaluate", "proportion", "bounded_mean",
-    "check_count", "check_probability",
+    "check_count", "check_probability", "check_positive", "check_samples",
 ]  # fmt: skip
 
 BlackBox = Callable[[np.ndarray], np.ndarray]  # signs (batch, n) → values (batch,)
@@ -155,3 +155,22 @@ def check_probability(number: float, name: str) -> float:
     if not 0 < number < 1:
         raise ValueError(f"{name}: expected a number between 0 and 1, got {number}")
     return number
+
+
+def check_positive(number: float, name: str, least: float | None = None) -> float:
+    """``number`` if it is above 0, or at least ``least``, and of a size that can be squared."""
+    if isinstance(number, bool) or not isinstance(number, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: expected a number, got {type(number).__name__}")
+    if not (number > 0 if least is None else number >= least):
+        raise ValueError(f"{name}: expected a number {'above 0' if least is None else f'≥ {least:g}'}, got {number}")
+    low = 1e-100 if least is None else least
+    if not low <= number <= 1e100:
+        raise ValueError(f"{name}: expected a number from {low:g} to 1e100, got {number}")
+    return float(number)
+
+
+def check_samples(m: float) -> float:
+    """``m`` if it is a number of examples; it need not be whole."""
+    if isinstance(m, bool) or not isinstance(m, (int, float, np.integer, np.floating)) or not 1 <= m < math.inf:
+        raise ValueError(f"m: expected a number of examples ≥ 1, got {m!r}")
+    return float(m)

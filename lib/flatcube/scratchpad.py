@@ -13,16 +13,15 @@ side only if the squared error is at least ¼, so by Markov its probability is a
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from flatcube import cube, design, pacbayes
+from flatcube import account, cube, design, pacbayes
 from flatcube.capacity import Bound, samples_needed
-from flatcube.covers import check_norm
-from flatcube.sampling import check_probability
+from flatcube.sampling import check_positive, check_probability, check_samples
 
 __all__ = [
     "Automaton", "AUTOMATA", "step_tables", "step_sensitivity", "transduce", "one_pass_sensitivity", "sensitive",
@@ -55,6 +54,8 @@ class Automaton:
         if table.min() < 0 or table.max() >= len(table):
             bad = table[(table < 0) | (table >= len(table))][0]
             raise ValueError(f"table: expected states 0 to {len(table) - 1}, got {bad}")
+        if not isinstance(self.accepting, Iterable):
+            raise TypeError(f"accepting: expected states, got {self.accepting!r}")
         for name, states in {"start": [self.start], "accepting": self.accepting}.items():
             for state in states:
                 cube.check_integer(state, name, 0, len(table) - 1)
@@ -163,8 +164,8 @@ def sensitive(automaton: Automaton, symbols: np.ndarray | Sequence[int]) -> np.n
     symbols = np.asarray(symbols)
     if automaton.table.shape[1] != 2 or symbols.ndim != 1:
         raise ValueError(f"symbols: expected one string of 0 and 1, got shape {symbols.shape}")
-    flipped = symbols ^ np.eye(len(symbols), dtype=int)
-    return automaton.accepts[automaton.run(flipped)[:, -1]] != automaton.accepts[automaton.run(symbols)[-1]]
+    last = automaton.run(symbols)[-1]  # which checks the symbols
+    return automaton.accepts[automaton.run(symbols ^ np.eye(len(symbols), dtype=int))[:, -1]] != automaton.accepts[last]
 
 
 # --- bounds for PARITY ------------------------------------------------------------------------------------------------
@@ -177,27 +178,22 @@ def chain_error(losses: np.ndarray | Sequence[float]) -> float:
     probability 4·loss_t at most. A wrong chain has a first wrong step, and before it all states are true.
     """
     losses = cube.check_numbers(losses, "losses")
-    if (losses < 0).any():
-        raise ValueError(f"losses: expected mean squared errors ≥ 0, got {losses.min()}")
+    if not losses.size or losses.min() < 0:
+        raise ValueError(f"losses: expected mean squared errors ≥ 0, got {losses.min() if losses.size else 'none'}")
     return float(4 * losses.sum())
 
 
 @dataclass(frozen=True)
-class Price:
+class Price(account.Account):
     """What a network costs: ‖·‖² and the trace of the Hessian by matrix, its own loss, and how often it is run."""
 
-    norms: dict[str, float]
-    traces: dict[str, float]
     loss: float = 0.0
     steps: int = 1
 
-    @property
-    def norm2(self) -> float:
-        return math.fsum(self.norms.values())
-
-    @property
-    def trace(self) -> float:
-        return math.fsum(self.traces.values())
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self.loss, "loss", 0)
+        cube.check_integer(self.steps, "steps", 1)
 
 
 def step(T: int, *, code: Literal["one-hot", "binary"] = "one-hot", leak: float = 1e-3) -> Price:
@@ -214,7 +210,7 @@ def step(T: int, *, code: Literal["one-hot", "binary"] = "one-hot", leak: float 
         raise ValueError(f"code: expected one-hot or binary, got {code!r}")
     entries, first, second, length = _logits(T, code, leak)
     two = (1 - 1 / T) / 4  # the chance of two ones in a pair; one has chance ½ at every step
-    means = {
+    means = dict.fromkeys(("W1", "V1", "W2"), 0.0) | {
         "E": 32 * (1 / 2 + 8 * two),
         "b": 128 * (1 / 2 + 2 * two),
         "F": (5 / 2 + 74 * two) / 64,
@@ -240,11 +236,9 @@ def one_pass(T: int) -> Price:
     Tr H = 2 E‖∇f‖², exactly, as a mean over the number of ones n: ‖∇_b‖² = 32T²(n + 1), ‖∇_E‖² the same times the
     square of the mean bit that attention sees. ‖θ‖² ≈ 32T³ and Tr H ≈ 40T³.
     """
-    plan = design.Design(((tuple(range(1, cube.check_integer(T, "T", 2) + 1)), 1.0),), T)
-    counts = np.arange(T + 1)
-    squares = design.gradient_norms(plan, counts[:, None] > np.arange(T))
-    chance = np.array([math.comb(T, n) / 2**T for n in counts])
-    return Price(design.norms(plan), {name: float(2 * chance @ square) for name, square in squares.items()})
+    whole = tuple(range(1, cube.check_integer(T, "T", 2) + 1))
+    found = account.of_disjoint(design.Design([(whole, 1.0)], T))
+    return Price(found.norms, found.traces)
 
 
 def error_bound(price: Price, *, m: float, C: float = 0.1, delta: float = 0.05, sigma: float | None = None) -> Bound:
@@ -274,8 +268,9 @@ def log_delta(price: Price, *, sigma: float, m: float, C: float = 0.1, target: f
     ‖θ‖²/(2σ²) − m/(2C²)·(target − loss − σ²Tr H/2)²; ∞ where the bracket is not positive. It speaks about unlucky
     *samples*, and says nothing where it is positive.
     """
-    for name, number in {"sigma": sigma, "m": m, "C": C, "target": target}.items():
-        check_norm(number, name)
+    check_samples(m)
+    for name, number in {"sigma": sigma, "C": C, "target": target}.items():
+        check_positive(number, name)
     room = target - price.loss - sigma**2 * price.trace / 2
     if room <= 0:
         return math.inf

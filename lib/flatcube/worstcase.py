@@ -10,7 +10,8 @@ kink. If h_∞ ≤ μ no ReLU flips; then only the noise inside the MLP counts, 
 
 ``deterministic`` takes any perturbation with matrix norms up to ρ; ``gaussian`` takes noise and holds with probability
 1 − δ′: each matrix is independent of what comes before it, so that twelve events, each of probability δ′/12 at most,
-replace the norms by √(2 log(…)). Both are for mode "hard", positive weights and sets of one size.
+replace the norms by √(2 log(…)). Both are for mode "hard", positive weights, sets of one size and a scale above the
+threshold: then f̂_θ is the target, and a component stands strictly inside its plateau.
 """
 
 import math
@@ -20,9 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flatcube import design
-from flatcube.catoni import check_positive
 from flatcube.design import Design
-from flatcube.sampling import check_probability
+from flatcube.sampling import check_positive, check_probability
 
 __all__ = ["GROUPS", "Change", "Place", "place", "deterministic", "gaussian", "largest", "longest"]
 
@@ -63,8 +63,8 @@ class _Noise(NamedTuple):
 
 def place(plan: Design, bits: np.ndarray) -> Place:
     """The network of a design at bits (batch, T)."""
-    if plan.mode != "hard" or not plan.is_basic:
-        raise ValueError("plan: expected mode 'hard', positive weights and sets of one size; the chain is for these")
+    if plan.mode != "hard" or not plan.is_basic or plan.beta <= design.threshold(plan):
+        raise ValueError("plan: expected mode 'hard', positive weights, sets of one size, a scale above the threshold")
     d = plan.degree
     kinks, slopes = (part.ravel() for part in design.breakpoints(d, plan.grid))
     a, mean = design.prefix_sums(plan, bits), np.asarray(bits).sum(axis=1) / (plan.T + 1)
