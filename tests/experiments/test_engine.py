@@ -11,7 +11,7 @@ from pathlib import Path
 import distributed
 import pytest
 
-from flatcube.experiments import engine, journal, store
+from flatcube.experiments import engine, journal, store, workers
 from tests.experiments import toy
 
 ROOT = Path(__file__).parents[2]
@@ -130,7 +130,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_numbers(tmp_path, log):
 
 
 def test_a_worker_with_other_code_is_found_out(tmp_path, monkeypatch):
-    right = engine.compute
+    right = workers.compute
     monkeypatch.setattr(engine, "compute", lambda function, trial: right(function, trial)._replace(version="other"))
     with pytest.raises(RuntimeError, match="its worker has another version of the code; install the same one there$"):
         engine.run(toy.experiment(2), folder=tmp_path, progress=False)

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from flatcube import cli, cube
-from flatcube.experiments import engine, sharper
+from flatcube.experiments import engine, sharper, workers
 from flatcube.experiments.sharper import EXPERIMENT, FUNCTIONS, Trial
 
 SMALL = Trial(("PARITY", "MEAN"), 2, (0, 3), width=8, batch=16, steps=20, rate=5e-3, chance_after=None, directions=20)
@@ -51,7 +51,7 @@ def test_a_trial_gives_the_same_numbers_again_and_its_members_are_independent():
 def test_the_number_of_threads_changes_rounding_only():
     """To one part in a thousand after five steps; the engine itself always takes one thread."""
     wide = replace(SMALL, functions=("PARITY",), seeds=(0,), batch=512, steps=5)
-    one, two = (engine.compute(sharper.trial, wide, threads=threads).rows for threads in (1, 2))
+    one, two = (workers.compute(sharper.trial, wide, threads=threads).rows for threads in (1, 2))
     for first, second in zip(one, two, strict=True):
         for name in ("error", "sharpness", "norm"):
             assert first[name] == pytest.approx(second[name], rel=1e-3), name

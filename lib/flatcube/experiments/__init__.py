@@ -1,4 +1,5 @@
 """Experiments: each module computes one stored result of the book.
 
-``engine`` runs grids of trials, ``journal`` records them as they end, ``store`` keeps what is published in ``data/``.
+``engine`` runs grids of trials, ``workers`` says where, ``journal`` records them as they end, and ``store`` keeps what
+is published in ``data/``.
 """

@@ -1,0 +1,147 @@
+"""Where trials are computed: in this process, in worker processes of this machine, or on a cluster.
+
+On a cluster, a scheduler of dask.distributed hands out the same trials. The book must be installed on its workers, in
+the same version, which is checked. With Slurm, dask-jobqueue starts the workers:
+
+    from dask_jobqueue import SLURMCluster
+    cluster = SLURMCluster(cores=1, processes=1, memory="4GB", walltime="04:00:00")
+    cluster.scale(jobs=64)
+    print(cluster.scheduler_address)  # for flatcube run NAME --scale paper --scheduler ADDRESS
+
+Workers that die are replaced; their trials are computed again elsewhere.
+"""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from flatcube.experiments import store
+from flatcube.experiments.journal import code_version
+
+__all__ = ["Row", "Outcome", "compute", "outcomes"]
+
+Row = dict[str, Any]  # plain values by name
+
+_ATTEMPTS = 3  # for a trial whose worker process dies
+
+
+class Outcome(NamedTuple):
+    """What a worker sends back."""
+
+    rows: list[Row]
+    seconds: float  # of processor time
+    machine: str
+    version: str
+
+
+def compute(function: Callable[[Any], list[Row]], trial: Any, *, threads: int = 1) -> Outcome:
+    """One trial on ``threads`` threads."""
+    version = code_version(function)  # first: a file that is edited meanwhile is not what this process computes with
+    torch = sys.modules.get("torch")  # the function's module has imported it, if it needs it
+    before = torch.get_num_threads() if torch else 1
+    started = time.thread_time()
+    try:
+        if torch:
+            torch.set_num_threads(threads)
+        rows = function(trial)
+    finally:
+        if torch:
+            torch.set_num_threads(before)
+    return Outcome(rows, time.thread_time() - started, store.machine(), version)
+
+
+Results = Iterator[tuple[Any, Outcome | BaseException]]  # as they end
+
+
+def outcomes(call: Callable[[Any], Outcome], trials: list[Any], workers: int, scheduler: str | None) -> Results:
+    """Every trial with its outcome, or with the error that it ended in, as they end.
+
+    One worker is this process; more are processes of their own; with ``scheduler`` they are those of a dask cluster.
+    """
+    if not trials or (workers == 1 and scheduler is None):
+        return _here(call, trials)
+    return _in_processes(call, trials, workers) if scheduler is None else _on_cluster(call, trials, scheduler)
+
+
+def _here(call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
+    for trial in trials:
+        try:
+            outcome: Outcome | Exception = call(trial)
+        except Exception as error:
+            outcome = error
+        yield trial, outcome
+
+
+def _submitted(executor: Executor, call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
+    futures = {executor.submit(call, trial): trial for trial in trials}
+    for future in as_completed(futures):
+        error = future.exception()
+        yield futures[future], error or future.result()
+
+
+def _in_processes(call: Callable[[Any], Outcome], trials: list[Any], workers: int) -> Results:
+    for _ in range(_ATTEMPTS):
+        if not trials:
+            return
+        lost = []
+        with _pool(workers) as executor:
+            for trial, outcome in _submitted(executor, call, trials):
+                if isinstance(outcome, BrokenProcessPool):
+                    lost.append(trial)
+                else:
+                    yield trial, outcome
+        trials = lost
+    for trial in trials:
+        yield trial, RuntimeError(f"worker processes died {_ATTEMPTS} times")
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[Executor]:
+    """Worker processes that end with the block, however it ends, and with this process, even if it is killed."""
+    before = set(multiprocessing.active_children())
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start, (os.getpid(),))
+    try:
+        yield executor
+    except BaseException:  # also when the caller wants no more
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _start(parent: int) -> None:
+    """In a new worker: leave Ctrl-C to the parent, and end when it has gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _on_cluster(call: Callable[[Any], Outcome], trials: list[Any], scheduler: str) -> Results:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("scheduler: this needs the package distributed; install flatcube[cluster]") from None
+    try:
+        client = Client(scheduler, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"scheduler: no dask scheduler answers at {scheduler!r}") from error
+    with client:
+        executor = client.get_executor(pure=False)
+        try:
+            yield from _submitted(executor, call, trials)
+        finally:
+            executor.shutdown(wait=False)  # takes back what is not done
