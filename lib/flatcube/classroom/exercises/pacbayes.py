@@ -84,7 +84,7 @@ excess.mistake(
     lambda kl, m, C, delta: C**2 / 2 + (kl + math.log(1 / delta)) / m,
 )
 excess.mistake(
-    "C² is under no root: it is the square of C that stands in the first term.",
+    "Your C is squared. It is C² that stands under the root; only C comes out of it.",
     lambda kl, m, C, delta: C**2 * math.sqrt(2 * (kl + math.log(1 / delta)) / m),
 )
 
