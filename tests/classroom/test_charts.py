@@ -11,9 +11,9 @@ from flatcube.classroom import charts, figure
 WORDS = "Three bars that grow from left to right."
 
 
-def chart(title: str | None = "Bars grow") -> alt.Chart:
+def chart(title: str | None = "Bars grow", *, noise: float = 0.0) -> alt.Chart:
     """A small bar chart."""
-    data = pd.DataFrame({"x": [1, 2, 3], "y": [1 / 3, 2 / 3, 1.0]})
+    data = pd.DataFrame({"x": [1, 2, 3], "y": [1 / 3 + noise, 2 / 3, 1.0]})
     made = alt.Chart(data).mark_bar().encode(x="x:O", y="y:Q")
     return made.properties(title=title) if title else made
 
@@ -36,6 +36,13 @@ def test_a_figure_is_the_same_every_time():
 def test_numbers_are_rounded_so_that_every_machine_agrees():
     (rows,) = bundle()[charts.MIME]["datasets"].values()
     assert [row["y"] for row in rows] == [0.33333, 0.66667, 1.0]
+
+
+def test_digits_that_are_rounded_away_leave_no_trace():
+    layers = [[chart(noise=noise), chart(noise=3 * noise)] for noise in (1e-9, 2e-9)]
+    first, second = (figure(alt.layer(*pair, title="Bars grow"), alt=WORDS)._repr_mimebundle_() for pair in layers)
+    assert first == second
+    assert list(first[charts.MIME]["datasets"]) == ["data-1", "data-2"]
 
 
 def test_a_figure_fills_its_column_on_the_site_and_has_no_background():

@@ -38,7 +38,10 @@ class Figure:
 
     def __init__(self, chart: alt.TopLevelMixin, alt_text: str) -> None:
         self.alt = alt_text
-        specification = json.loads(chart.to_json(format="vega-lite", validate=True))
+        text = chart.to_json(format="vega-lite", validate=True, sort_keys=False)
+        for at, name in enumerate(json.loads(text).get("datasets", {}), start=1):
+            text = text.replace(name, f"data-{at}")  # Altair's name depends on digits that _rounded takes away
+        specification = json.loads(text)
         specification.pop("config", None)
         self.specification: dict[str, Any] = _rounded(specification) | {"description": alt_text, "config": _CONFIG}
 
