@@ -90,6 +90,8 @@ def test_sub_gaussian_constants():
     assert catoni.sub_gaussian(rng.normal(0, 0.3, 20_000)) == pytest.approx(0.3, rel=0.05)
     assert catoni.sub_gaussian(np.full(5, 3.0)) == 0
     assert catoni.sub_gaussian(3 * fair) == pytest.approx(catoni.clipped(3)) == 1.5  # Hoeffding's lemma is sharp
+    near = np.array([9.999999999999998, 10.0])  # one bit apart: the mean is rounded to either
+    assert catoni.sub_gaussian(near, two_sided=True) == pytest.approx(np.ptp(near) / 2)
     assert catoni.second_moment([3.0, 4.0]) == pytest.approx(math.sqrt(12.5))
 
 
@@ -436,6 +438,7 @@ def test_the_rigorous_bound_is_above_what_it_bounds_and_groups_help():
     assert several.value == pytest.approx(pacbayes.rigorous(PLAN_6, ALL_6, sigma=several.sigma, **rest).value)
     fixed = pacbayes.rigorous(PLAN_6, ALL_6, sigma=one.sigma, rare=1e-3, **rest)
     assert fixed.value >= one.value and fixed.terms["rare events"] == 4e-3
+    assert pacbayes.rigorous(PLAN_6, ALL_6, sigma=0.1, **rest).terms["noisy loss"] == pytest.approx(4)  # clipped
     found = pacbayes.samples_needed(lambda m: pacbayes.rigorous(PLAN_6, ALL_6, m=m, delta=0.05))
     assert 1e9 < found < 1e10
 

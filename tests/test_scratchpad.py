@@ -207,6 +207,11 @@ def test_the_inverted_form_solves_the_bound_for_delta(sigma, digits, price):
     assert moved == pytest.approx(log_delta + math.log(7), rel=1e-6)
 
 
+def test_every_step_may_meet_a_bad_sample():
+    found = scratchpad.log_delta(Price({"a": 2.0}, {"a": 0.1}, 0.01, 7), sigma=1.0, m=4.0, C=1.0)
+    assert found == pytest.approx(math.log(7) + 2 / 2 - 4 / 2 * (0.25 - 0.01 - 0.05) ** 2)
+
+
 def test_delta_is_a_switch():
     """At a fixed σ and m the exponent runs from minus to plus a billion within a few lengths."""
     exponents = [scratchpad.log_delta(scratchpad.one_pass(T), sigma=1e-3, m=1e11) for T in (8, 12, 16, 20)]

@@ -142,7 +142,8 @@ def sub_gaussian(losses: np.ndarray, *, two_sided: bool = False) -> float:
     scale = np.ptp(losses)
     if scale == 0:
         return 0.0
-    below = (losses.mean() - losses) / scale
+    shares = (losses - losses.min()) / scale  # so that rounding does not move the mean of nearly equal losses
+    below = shares.mean() - shares
     asked = [float(below.std())]
     for side in (below, -below) if two_sided else (below,):
         top = float(side.max())

@@ -15,13 +15,15 @@ page = ScratchpadExplorer.displayed
         ({"bits": "12"}, "bits: expected 2 to 12 characters 0 and 1, got '12'"),
         ({"table": [[0, 0]]}, "table: expected 2 to 4 rows of two states, got"),
         ({"table": [[0, 1], [1]]}, "table: expected 2 to 4 rows of two states, got"),
+        ({"table": [0, 1]}, "table: expected 2 to 4 rows of two states, got"),
         ({"table": [[0, 1], [1, 2]]}, "table: expected states 0 to 1, got 2"),
         ({"accepting": [2]}, "accepting: expected an integer from 0 to 1, got 2"),
+        ({"accepting": None}, "accepting: expected states, got None"),
         ({"step": -1}, "step: expected a whole number of steps, got -1"),
     ],
 )
 def test_a_wrong_state_is_refused_in_one_sentence(state, complaint):
-    with pytest.raises(ValueError, match=complaint) as refused:
+    with pytest.raises((ValueError, TypeError), match=complaint) as refused:
         explorer("scratchpad", **state)
     assert "\n" not in str(refused.value)
 

@@ -35,11 +35,11 @@ class ScratchpadExplorer(Explorer):
         table, bits, step = state["table"], state["bits"], state["step"]
         if not isinstance(bits, str) or set(bits) - {"0", "1"} or not FEWEST <= len(bits) <= MOST:
             raise ValueError(f"bits: expected {FEWEST} to {MOST} characters 0 and 1, got {bits!r}")
-        if not isinstance(table, list) or not 2 <= len(table) <= STATES or any(len(row) != 2 for row in table):
+        if not isinstance(table, list) or not 2 <= len(table) <= STATES or any(np.shape(row) != (2,) for row in table):
             raise ValueError(f"table: expected 2 to {STATES} rows of two states, got {table!r}")
         if isinstance(step, bool) or not isinstance(step, int) or step < 0:
             raise ValueError(f"step: expected a whole number of steps, got {step!r}")
-        accepting = scratchpad.Automaton(np.array(table), tuple(state["accepting"])).accepting
+        accepting = scratchpad.Automaton(np.array(table), state["accepting"]).accepting
         return {"table": table, "accepting": list(accepting), "bits": bits, "step": min(step, len(bits))}
 
     @classmethod
