@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from flatcube import blocks, encoder, gradients, handmade, landscape, recording, sharpness
+from flatcube import blocks, brittleness, encoder, gradients, handmade, landscape, recording, sharpness
 
 BITS = (torch.arange(16)[:, None] >> torch.arange(4)) & 1
 
@@ -200,7 +201,11 @@ def test_the_top_eigenvalue():
         truth = float(torch.linalg.eigvalsh(loss_hessian(model, BITS, y))[-1])
         assert math.isclose(found.value, truth, rel_tol=1e-9) and found.high - found.low <= 1e-7 * truth
     rough = sharpness.top_eigenvalue(model, BITS, targets(), steps=3)
-    assert rough.low <= truth and rough.high > rough.low
+    assert rough.value <= truth and rough.high > rough.low
+    line = torch.diag(torch.tensor([math.sqrt(10), 0.0, 0.0, 0.0, 0.0], dtype=torch.float64))  # eigenvalues 0 and 4
+    for seed in range(20):
+        found = sharpness.top_eigenvalue(Linear(5), line, steps=1, seed=seed)
+        assert found.low <= 0 <= found.high or found.low <= 4 <= found.high
 
 
 # --- estimates and their errors ---------------------------------------------------------------------------------------
@@ -252,6 +257,13 @@ class Wide(nn.Module):
     def many(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
         theta = parameters["theta"]
         return torch.sin(theta[:, None] * x).sum(-1) + (theta @ x.T) * (theta[:, ::2] @ x.T[::2]) / 10
+
+
+def test_a_mean_of_draws_has_the_interval_of_student():
+    numbers = np.array([1.0, 4.0, 2.5])
+    found = landscape.sampled(torch.from_numpy(numbers), confidence=0.9, queries=7, method="by hand", offset=2.0)
+    low, high = stats.t.interval(0.9, 2, loc=4.5, scale=stats.sem(numbers))
+    assert np.allclose([found.value, found.error, found.low, found.high], [4.5, stats.sem(numbers), low, high])
 
 
 def test_hutch_plus_plus_needs_fewer_products_than_hutchinson():
@@ -443,8 +455,19 @@ def test_single_precision_is_measured_in_single_precision():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: sharpness.average_direction(m, BITS, rho=-1), "rho: expected a number that is at least 0, got -1"),
+        (lambda m: sharpness.average_direction(m, BITS, rho=-1), "rho: expected a number ≥ 0, got -1"),
         (lambda m: sharpness.average_direction(m, BITS, rho=1, kind="cube"), "kind: expected .* got 'cube'"),
+        (lambda m: sharpness.average_direction(m, BITS, rho=1, kind="signs"), "kind: expected .* got 'signs'"),
+        (lambda m: sharpness.average_direction(m, BITS, rho=math.inf), "rho: expected .* to 1e100, got inf"),
+        (lambda m: sharpness.perturbed_trace(m, BITS, rho=-1), "rho: expected a number ≥ 0, got -1"),
+        (lambda m: sharpness.radius(0.1, 5, "cube"), "kind: expected 'gaussian' or 'sphere', got 'cube'"),
+        (lambda m: sharpness.hessian_trace(m, BITS, torch.full((16,), math.nan)), "y: expected finite .* got nan"),
+        (lambda m: brittleness.limit(0.5, alpha=1), "alpha: expected a number above 1, got 1"),
+        (lambda m: brittleness.limit(0.5, norm2=0.4), "mu: expected numbers from 0 to .* got 0.5"),
+        (lambda m: brittleness.lower_bound(1.0, 0.1, 0), "n: expected an integer ≥ 1, got 0"),
+        (lambda m: brittleness.least_zeta(2, 1), "width: expected an integer ≥ 2, got 1"),
+        (lambda m: brittleness.small_ball(4, 0.5, 0.0), "deviation: expected a number above 0, got 0.0"),
+        (lambda m: brittleness.angle_loss(1.0, 2), "dimension: expected an integer ≥ 3, got 2"),
         (lambda m: sharpness.average_direction(m, BITS, rho=1, directions=1), "directions: expected an integer ≥ 2"),
         (lambda m: sharpness.average_direction(m, BITS[:0], rho=1), "x: expected at least one input"),
         (lambda m: sharpness.average_direction(m, BITS, torch.ones(16, 1), rho=1), r"y: expected shape \(16,\)"),

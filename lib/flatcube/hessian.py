@@ -8,14 +8,13 @@
 """
 
 from collections.abc import Sequence
-from typing import Unpack
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from flatcube.gradients import gradient_norms
-from flatcube.landscape import BUDGET, Draws, Landscape, Sampled, known, random_vectors, sampled
+from flatcube.landscape import BUDGET, Landscape, Sampled, check_shift, known, random_vectors, sampled
 from flatcube.sampling import Estimate, check_count
 
 __all__ = ["hessian", "hessian_trace", "perturbed_trace", "top_eigenvalue"]
@@ -75,23 +74,21 @@ def perturbed_trace(
     *,
     rho: float,
     kind: str = "gaussian",
+    directions: int = 100,
+    seed: int = 0,
     exclude: Sequence[str] = ("positions",),
-    **draws: Unpack[Draws],
+    confidence: float = 0.95,
+    budget: int = BUDGET,
 ) -> Sampled:
     """E_Δ Tr ∇²L(θ+Δ) for shifts of scale ``rho`` (see ``sharpness.average_direction``), y fixed at θ.
 
     One random sign vector per shift: vᵀ∇²L(θ+Δ)v has the right mean over both.
     """
-    land = Landscape(model, x, y, exclude=exclude, budget=draws.pop("budget", BUDGET))
-    return _perturbed_trace(land, rho, kind, **draws)
-
-
-def _perturbed_trace(
-    land: Landscape, rho: float, kind: str, directions: int = 100, seed: int = 0, confidence: float = 0.95
-) -> Sampled:
-    traces = curvatures(land, directions, seed, kind=kind, scales=torch.full((directions,), float(rho)))
+    land = Landscape(model, x, y, exclude=exclude, budget=budget)
+    count, rho = check_count(directions, "directions", 2), check_shift(rho, kind)
+    traces = curvatures(land, count, seed, kind=kind, scales=torch.full((count,), rho, dtype=torch.float64))
     method = f"trace of the perturbed Hessian, {kind}"
-    return sampled(traces, confidence=confidence, queries=directions * len(land.x), method=method)
+    return sampled(traces, confidence=confidence, queries=count * len(land.x), method=method)
 
 
 def top_eigenvalue(
@@ -107,8 +104,9 @@ def top_eigenvalue(
 ) -> Estimate:
     """The largest eigenvalue of ∇²L, by Lanczos with full reorthogonalisation.
 
-    value is the largest Ritz value, which never exceeds the eigenvalue; [low, high] = value + [0, residual] holds an
-    eigenvalue for certain. It stops when the residual is below ``tolerance`` times the value.
+    value is the largest Ritz value, which never exceeds the eigenvalue; [low, high] = value ± residual holds an
+    eigenvalue for certain, after enough steps the largest. It stops when the residual is below ``tolerance`` times the
+    value.
     """
     land = Landscape(model, x, y, exclude=exclude, budget=budget)
     steps = min(check_count(steps, "steps"), land.size)
@@ -125,7 +123,7 @@ def top_eigenvalue(
         spent = len(basis) >= steps or float(length) <= torch.finfo(fresh.dtype).eps * abs(value)
         if residual <= tolerance * abs(value) or spent:
             queries = len(basis) * len(land.x)
-            return Estimate(value, value, value + residual, 1.0, 0, queries, f"Lanczos, {len(basis)} steps")
+            return Estimate(value, value - residual, value + residual, 1.0, 0, queries, f"Lanczos, {len(basis)} steps")
         basis = torch.cat([basis, (fresh / length)[None]])
         images = torch.cat([images, land.products(basis[-1:])])
 

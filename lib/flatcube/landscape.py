@@ -21,10 +21,13 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from flatcube import blocks
-from flatcube.sampling import Estimate, check_count, check_probability
+from flatcube.sampling import Estimate, check_count, check_positive, check_probability
 from flatcube.training import keep_memory
 
-__all__ = ["BUDGET", "Landscape", "Draws", "Sampled", "sampled", "known", "chosen", "generator", "random_vectors"]
+__all__ = [
+    "BUDGET", "Landscape", "Draws", "Sampled", "sampled", "known", "chosen", "generator", "check_shift",
+    "random_vectors",
+]  # fmt: skip
 
 BUDGET = 1 << 27  # bytes
 _ROWS = 256  # inputs of a copy that are worked on at once, if memory allows
@@ -62,6 +65,8 @@ class Landscape:
         self.given = None if y is None else torch.as_tensor(y)
         if self.given is not None and self.given.shape != self.base.shape:
             raise ValueError(f"y: expected shape {tuple(self.base.shape)}, got {tuple(self.given.shape)}")
+        if self.given is not None and not bool(self.given.isfinite().all()):
+            raise ValueError(f"y: expected finite numbers, got {self.given[~self.given.isfinite()][0]:g}")
 
     @cached_property
     def base(self) -> Tensor:
@@ -199,6 +204,13 @@ def generator(seed: int, stream: str) -> torch.Generator:
     return torch.Generator().manual_seed(int(words[0]) << 31 ^ int(words[1]))
 
 
+def check_shift(rho: float, kind: str) -> float:
+    """``rho``, if it is a finite number ≥ 0 and ``kind`` one of the two kinds of shifts."""
+    if kind not in ("gaussian", "sphere"):
+        raise ValueError(f"kind: expected 'gaussian' or 'sphere', got {kind!r}")
+    return check_positive(rho, "rho", 0)
+
+
 def random_vectors(
     count: int, like: Tensor, *, kind: str = "gaussian", seed: int, stream: str = "shifts", chunk: int | None = None
 ) -> Iterator[Tensor]:
@@ -208,7 +220,7 @@ def random_vectors(
     The k-th direction depends on ``seed``, ``stream`` and k alone.
     """
     if kind not in ("gaussian", "sphere", "signs"):
-        raise ValueError(f"kind: expected 'gaussian' or 'sphere', got {kind!r}")
+        raise ValueError(f"kind: expected 'gaussian', 'sphere' or 'signs', got {kind!r}")
     source = generator(seed, stream)
     chunk = count if chunk is None else chunk
     for start in range(0, count, chunk):

@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from flatcube import landscape
 from flatcube.gradients import gradient_norms
 from flatcube.hessian import curvatures, hessian, hessian_trace, perturbed_trace, top_eigenvalue
 from flatcube.landscape import BUDGET, Draws, Landscape, Sampled, chosen, generator, random_vectors, sampled
-from flatcube.sampling import Estimate, check_count
+from flatcube.sampling import Estimate, check_count, check_positive
 
 __all__ = [
     "average_direction", "Sharpness", "radius", "parameter_norm", "worst_direction", "Worst", "shop", "shpred",
@@ -72,7 +73,8 @@ def radius(rho: float, count: int, kind: str = "gaussian") -> float:
     >>> round(radius(0.02, 199_425), 1)
     8.9
     """
-    return rho * math.sqrt(count) if kind == "gaussian" else rho
+    rho = landscape.check_shift(rho, kind)
+    return rho * math.sqrt(check_count(count, "count")) if kind == "gaussian" else rho
 
 
 def parameter_norm(model: nn.Module, *, exclude: Sequence[str] = ("positions",)) -> float:
@@ -111,17 +113,14 @@ def _mean_change(
     confidence: float = 0.95,
 ) -> Sharpness:
     """The mean of ``change`` (K, batch) over the inputs, for each of many random shifts, as an estimate."""
-    count = check_count(directions, "directions", 2)
-    if not rho >= 0:
-        raise ValueError(f"rho: expected a number that is at least 0, got {rho}")
+    count, far = check_count(directions, "directions", 2), radius(rho, land.size, kind)
     chunk, _ = land.chunks(count, "outputs")
     shifts = random_vectors(count, land.theta, kind=kind, seed=seed, chunk=chunk)
     draws = torch.cat([change(land.outputs(rho * some), land.y).double().mean(1) for some in shifts])
     found = sampled(draws, confidence=confidence, queries=count * len(land.x), method=f"{name}, {kind}")
     norm = float(torch.linalg.vector_norm(land.theta.double()))
-    far = radius(rho, land.size, kind) / norm if norm else math.inf
     variance = float(land.base.double().var(dim=0, correction=0).sum())
-    return Sharpness(**vars(found), variance=variance, relative_radius=far)
+    return Sharpness(**vars(found), variance=variance, relative_radius=far / norm if norm else math.inf)
 
 
 def _per_input(values: Tensor) -> Tensor:
@@ -172,8 +171,7 @@ def worst_direction(
     Each of ``starts`` random Δ tries Δ ← ρ(Δ/ρ + s∇L/‖∇L‖) scaled to norm ρ; s grows with every success, towards power
     iteration, and shrinks with every failure, so the loss never falls.
     """
-    if not rho > 0:
-        raise ValueError(f"rho: expected a number above 0, got {rho}")
+    rho = check_positive(rho, "rho")
     land = Landscape(model, x, y, exclude=exclude, budget=budget)
     shifts = rho * next(random_vectors(check_count(starts, "starts"), land.theta, kind="sphere", seed=seed))
     losses, gradients = land.losses(shifts), land.gradients(shifts)
