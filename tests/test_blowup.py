@@ -146,6 +146,58 @@ def test_the_constant_is_the_product_of_its_factors():
     assert list(blowup.log_factors(KINDS["post"])) == ["start", *(f"stage {k}" for k in (1, 2, 3, 4)), "read-out"]
 
 
+def written_out(model: encoder.Encoder, form: str) -> list[float]:
+    """The logarithms of C⁽⁰⁾, C⁽¹⁾, C⁽²⁾ and the last factor, for two layers and two heads with norms after the MLP."""
+    p = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    size, length, relu = (lambda a: np.linalg.norm(a, 2)), np.linalg.norm, (lambda a: np.maximum(a, 0))
+    d, H, part = model.config.width, 2, (slice(0, 3), slice(3, 6))
+    layers = [{name[9:]: value for name, value in p.items() if name.startswith(f"layers.{k}.")} for k in (0, 1)]
+    V = [[size(w["value.weight"][:, h] @ w["output.weight"][h]) for h in part] for w in layers]
+    W = [size(layers[1]["query.weight"][:, h] @ layers[1]["key.weight"][:, h].T) / math.sqrt(3) for h in part]
+    lean = [length(layers[1]["key.weight"][:, h] @ layers[1]["query.bias"][h]) / math.sqrt(3) for h in part]
+    offset = [length(w["value.bias"] @ w["output.weight"] + w["output.bias"]) for w in layers]
+    slope = [1 + size(w["mlp.0.weight"]) * size(w["mlp.1.weight"]) for w in layers]
+    start = [length(relu(w["mlp.0.bias"]) @ w["mlp.1.weight"] + w["mlp.1.bias"]) for w in layers]
+    gain = [np.abs(w["norm.gain"]).max() for w in layers]
+    reach = max(length(np.r_[token, place]) for token in p["tokens"] for place in p["positions"])
+    R = [reach, *(g * math.sqrt(d) + length(w["norm.bias"]) for g, w in zip(gain, layers, strict=True))]
+    logits, v = [R[1] ** 2 * w + R[1] * b for w, b in zip(W, lean, strict=True)], length(p["readout.weight"])
+    if form == "sharp":
+        first = slope[0] * ((1 + sum(V[0])) * R[0] + offset[0]) + start[0]
+        grows = 1 + sum(v * a + 2 * v * (1 + 2 * a) * math.exp(2 * a) for v, a in zip(V[1], logits, strict=True))
+        sums = slope[0] * R[0] * (2 + 148 * sum(V[0]))
+        return list(np.log([math.sqrt(2 * first * sums), gain[0], slope[1] * grows * gain[1], R[2] * v**2]))
+    printed, C_V, C_P, L = form == "printed", max(1, *V[0], *V[1]), max(1, R[0]), max(slope)
+    ball = [3 * C_V * (min(C_P, math.sqrt(d)) if printed else max(C_P, math.sqrt(d), R[k])) for k in (0, 1)]
+    C_M = max(slope[k] * (ball[k] + offset[k]) + start[k] for k in (0, 1))
+    second = 48 * 3 * C_V * R[1] * (1 if printed else C_M * C_V * C_P) * L * max(1, gain[1])
+    last = 25 * R[2] * H * (1 + v) ** (1 if printed else 2)
+    found = np.log([150 * L * C_V**2 * C_P * H, 2 * C_M * 3 * C_V * C_P * L * max(1, gain[0]), second, last])
+    return list(found + [0, 0, 4 * max(logits), 0])
+
+
+@pytest.mark.parametrize("form", ["printed", "corrected", "sharp"])
+def test_the_constant_is_that_of_the_formulas(form):
+    model = drawn(norm="mlp", seed=7, noise=0.3)
+    np.testing.assert_allclose(list(blowup.log_factors(model, form=form).values()), written_out(model, form))
+
+
+def test_both_sides_of_the_theorem_are_those_of_the_formulas():
+    own, f = torch.tensor([0.0, 2.0]), torch.tensor([3.0, -2.0])
+    root = math.sqrt(100 * math.log(100))
+    for form, both in (("corrected", 1.0), ("sharp", 0.5)):
+        found = blowup.Local(100, 2, form, 1.0, f, torch.tensor([400.0, 100.0]), own, own + 1)
+        right = both * math.e * root * (own.exp() + (own + 1).exp())
+        assert torch.allclose(found.log_right, right.log()) and torch.allclose(found.margin[1], (right[1] / 100).log())
+        left, demand = found.average
+        assert math.isclose(float(left), 1 + math.log((1 + math.e**2) / 2), rel_tol=1e-6)
+        assert math.isclose(float(demand.exp()), 250 / root - 9 * 2 / 100, rel_tol=1e-6)
+    bounds = torch.tensor([math.log(899), math.log(901)]) - math.log(2 * root)  # n max f² is 900
+    silent = blowup.Local(100, 2, "corrected", 0.0, f, f.abs(), bounds, bounds)
+    assert silent.empty.tolist() == [False, True]
+    assert blowup.local(KINDS["mlp"], all_bits(5)[:1]).heads == 2
+
+
 def test_bites_from_solves_its_equation():
     for log_constant, log_blowup in ((0.0, 0.0), (5.0, 1.0), (300.0, 0.0)):
         n = blowup.bites_from(log_constant, log_blowup) * math.log(10)
@@ -168,6 +220,10 @@ def test_bites_from_solves_its_equation():
         (lambda: blowup.lemmas(encoder.Ensemble(encoder.Config(n=5)), all_bits(5)), TypeError, "got an Ensemble"),
         (lambda: blowup.one_layer("parity", 5), ValueError, "target: expected majority, or or first"),
         (lambda: blowup.one_layer("majority", 4), ValueError, "n: expected an odd number for majority"),
+        (lambda: blowup.bites_from(math.nan), ValueError, "log_constant, log_blowup: expected numbers, got nan and 0"),
+        (lambda: blowup.row_influence(np.zeros(2), np.ones(2), [[1, -1]]), ValueError, "got −1; these are"),
+        (lambda: KINDS["post"].query_key(2), ValueError, "layer: expected an integer from 0 to 1, got 2"),
+        (lambda: drawn(seed=-1), ValueError, "seed: expected an integer ≥ 0, got -1"),
         (lambda: blowup.influence_bound(5, delta=0), ValueError, "delta: expected a positive number, got 0"),
         (lambda: blowup.local(blowup.one_layer("or", 2), [[0, 1]]), ValueError, "expected an integer ≥ 3, got 2"),
     ],

@@ -141,6 +141,8 @@ def bites_from(log_constant: float, log_blowup: float = 0.0) -> float:
     3.5
     """
     target = 2 * (math.log(2) + log_constant + 2 * log_blowup)  # log(n/log n)
+    if math.isnan(target):
+        raise ValueError(f"log_constant, log_blowup: expected numbers, got {log_constant} and {log_blowup}")
     logarithm = max(target, 1.0)
     for _ in range(200):  # log n = target + log log n, a contraction for log n > 1
         logarithm = max(1.0, target + math.log(logarithm))

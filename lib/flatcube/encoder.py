@@ -56,7 +56,7 @@ def initial(config: Config, *, seed: int, dtype: torch.dtype | None = None) -> d
     output too; every other map with D inputs U(±1/√D), its bias too; gains 1. With ``config.std``: weights and
     embeddings N(0, std²), biases 0, gains 1.
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(cube.check_integer(seed, "seed", 0))
     return {name: _drawn(config, name, shape, generator).to(dtype) for name, shape in shapes(config).items()}
 
 
@@ -124,15 +124,20 @@ class Encoder(_Parametrised):
 
     def query_key(self, layer: int) -> Tensor:
         """Q_h K_hᵀ/√(D/H) of every head: (H, D, D), to be put between X and Xᵀ."""
-        part = dict(self.get_submodule(f"layers.{layer}").named_parameters())
+        part = self._part(layer)
         q, k = (part[f"{name}.weight"].unflatten(-1, (self.config.heads, -1)) for name in ("query", "key"))
         return torch.einsum("dhe,fhe->hdf", q, k) / math.sqrt(q.shape[-1])
 
     def value_output(self, layer: int) -> Tensor:
         """V_h O_h of every head: (H, D, D), to be put to the right of X."""
-        part = dict(self.get_submodule(f"layers.{layer}").named_parameters())
+        part = self._part(layer)
         v = part["value.weight"].unflatten(-1, (self.config.heads, -1))  # (D, H, D/H)
         return torch.einsum("dhe,hef->hdf", v, part["output.weight"].unflatten(0, (self.config.heads, -1)))
+
+    def _part(self, layer: int) -> Parameters:
+        """The parameters of a layer, by the rest of their names."""
+        index = cube.check_integer(layer, "layer", 0, self.config.layers - 1)
+        return dict(self.get_submodule(f"layers.{index}").named_parameters())
 
     def as_blocks(self) -> blocks.Encoder:
         """The same network put together from ``flatcube.blocks``; it needs post- or no norm, softmax, and no biases."""
@@ -154,7 +159,7 @@ class Encoder(_Parametrised):
 
     @torch.no_grad()
     def _as_layer(self, index: int) -> blocks.Layer:
-        config, p = self.config, dict(self.get_submodule(f"layers.{index}").named_parameters())
+        config, p = self.config, self._part(index)
         size = config.positions
         mask = torch.full((size, size), -math.inf, dtype=self.tokens.dtype).triu(1) if config.causal else None
         heads = [

@@ -88,7 +88,7 @@ def row_influence(zero: np.ndarray, one: np.ndarray, bits: np.ndarray) -> np.nda
     >>> row_influence(np.zeros(4), np.zeros(4), np.array([[0, 1, 0, 1]]))  # blind attention: no bit has influence
     array([0.])
     """
-    bits = np.asarray(bits, dtype=bool)
+    bits = cube.to_signs(bits) < 0
     here, there = np.where(bits, one, zero), np.where(bits, zero, one)
     nothing = np.full((*bits.shape[:-1], 1), -np.inf)
     before, after = (np.logaddexp.accumulate(part, axis=-1) for part in (here, here[..., ::-1]))

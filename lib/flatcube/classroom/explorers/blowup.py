@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from flatcube import blowup, cube
+from flatcube import blowup
 from flatcube.blocks import Encoder
 from flatcube.classroom.explorers import Explorer
 from flatcube.classroom.palette import SERIES
@@ -89,8 +89,7 @@ class BlowupExplorer(Explorer):
 @torch.no_grad()
 def _network(state: Mapping[str, Any]) -> tuple[Encoder, torch.Tensor]:
     bits = torch.tensor([[int(bit) for bit in state["bits"]]])
-    n = cube.check_integer(bits.shape[1], "n", 3)
-    model = blowup.one_layer("or", n, eps=0.0 if state["eps"] == -9 else 10.0 ** state["eps"])
+    model = blowup.one_layer("or", bits.shape[1], eps=0.0 if state["eps"] == -9 else 10.0 ** state["eps"])
     score = model.layers[0].heads[0].query_key
     score.mul_(state["loud"] / float(score.max()))
     return model, bits
