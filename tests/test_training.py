@@ -189,6 +189,16 @@ def test_the_history_has_the_means_of_the_losses_and_what_was_measured():
     assert run.history["error"][0] == 1.0
 
 
+def test_who_was_better_than_chance_once_is_not_at_chance():
+    """The rate rises until the steps overshoot: the error falls at first, and is far above chance at the end."""
+    task = Task(cube.first(4), 4, inputs=cube.points(4))
+    settings = Settings(
+        steps=6, batch=16, optimiser="sgd", rate=2.0, decay=0.0, schedule="constant", warmup=3, every=1, chance_after=4
+    )  # fmt: skip
+    run = train(_linear(1), task, settings, progress=False)
+    assert run.reasons == ["end"] and run.history["error"].min() < 0.2 < 100 < run.errors[0]
+
+
 def test_who_has_reached_the_goal_is_not_at_chance():
     constant = Task(np.zeros(16), 4)  # the best constant makes no error, so chance is 0
     run = train(_linear(1), constant, Settings(steps=4, batch=2, every=2, chance_after=2), progress=False)
@@ -296,6 +306,11 @@ def test_a_checkpoint_that_is_not_of_this_run_is_refused_and_kept(tmp_path):
         with pytest.raises(ValueError, match="checkpoint: .* is not of this run"):
             train(other, its_task, its_settings, seeds=seeds, checkpoint=path, progress=False)
     assert path.read_bytes() == whole
+    encoders, kept = Ensemble(CONFIG, seeds=(0,)), tmp_path / "encoders"
+    train(encoders, task, settings, checkpoint=kept, progress=False)
+    causal = Ensemble(replace(CONFIG, causal=True), parameters=dict(encoders.named_parameters()))
+    with pytest.raises(ValueError, match="checkpoint: .* is not of this run"):
+        train(causal, task, settings, checkpoint=kept, progress=False)
     for damaged in (whole[: len(whole) // 2], b"", b"not a checkpoint"):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="checkpoint: .* cannot be read") as caught:
@@ -321,6 +336,7 @@ def test_the_bar_shows_how_long_it_takes(capsys, monkeypatch: pytest.MonkeyPatch
         (lambda: Settings(steps=1, after=-1), "after: expected an integer ≥ 0, got -1"),
         (lambda: Settings(steps=1, rate=(0.1, -1.0)), "rate: expected numbers ≥ 0, got -1"),
         (lambda: Settings(steps=1, betas=(0.9, 1.0)), "betas: expected numbers from 0 to 1, got 1"),
+        (lambda: Settings(steps=1, betas=(0.9,)), r"betas: expected two numbers, got \(0.9,\)"),
         (lambda: Settings(steps=1, hold=1.5), "hold: expected numbers from 0 to 1, got 1.5"),
         (lambda: Settings(steps=1, schedule="step"), "schedule: expected one of constant, linear, cosine, hold"),
         (lambda: Settings(steps=1, optimiser="adam"), "optimiser: expected one of adamw, sgd, got 'adam'"),

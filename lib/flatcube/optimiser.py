@@ -61,6 +61,8 @@ class Settings:
             for value in np.atleast_1d(getattr(self, name)):
                 if not 0 <= value < math.inf:
                     raise ValueError(f"{name}: expected numbers ≥ 0, got {value:g}")
+        if np.shape(self.betas) != (2,):
+            raise ValueError(f"betas: expected two numbers, got {self.betas!r}")
         for name in ("betas", "momentum", "hold"):
             for value in np.atleast_1d(getattr(self, name)):
                 if not (0 <= value < 1 or (name == "hold" and value == 1)):

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from flatcube import blocks, encoder
+from flatcube.forward import attention_weights
 
 __all__ = ["Use", "watched", "followed"]
 
@@ -144,19 +145,21 @@ class _Follower:
         """(batch, N, D) to the same."""
         joint = self.affine(x, *(f"{layer}.{name}" for name in ("query", "key", "value")))  # (batch, N, 3D)
         q, k, v = joint.unflatten(-1, (3, self.config.heads, -1)).permute(2, 0, 3, 1, 4)  # (batch, H, N, D/H)
-        weights = self.weights(q @ k.mT / math.sqrt(q.shape[-1]), causal=self.config.causal)  # (batch, H, N, N)
+        logits = q @ k.mT / math.sqrt(q.shape[-1])
+        weights = attention_weights(self.config, logits, causal=self.config.causal)  # (batch, H, N, N)
         return self.affine((weights @ v).transpose(1, 2).flatten(2), f"{layer}.output")
 
     def attention_at_last(self, layer: str, x: Tensor) -> Tensor:
         """(batch, N, D) to (batch, 1, D), without a key or a value: see ``encoder``."""
-        key, value = (self.p[f"{layer}.{name}.weight"].unflatten(-1, (self.config.heads, -1)) for name in _PAIR)
-        q = self.affine(x[:, -1:], f"{layer}.query").unflatten(-1, (self.config.heads, -1)).transpose(1, 2)
+        heads = (self.config.heads, -1)
+        key, value = (self.p[f"{layer}.{name}.weight"].unflatten(-1, heads) for name in ("key", "value"))
+        q = self.affine(x[:, -1:], f"{layer}.query").unflatten(-1, heads).transpose(1, 2)
         q = q / math.sqrt(q.shape[-1])  # (batch, H, 1, D/H)
         folded = torch.einsum("bhze,dhe->bhzd", q, key)  # (batch, H, 1, D)
         self.uses.append(Use(f"{layer}.key.weight", folded, q.detach()))
         logits = folded @ x[:, None].mT  # (batch, H, 1, N)
         logits = logits + self.against_bias(f"{layer}.key", q) if self.config.bias else logits
-        weights = self.weights(logits)
+        weights = attention_weights(self.config, logits)
         mean = weights @ x[:, None]  # (batch, H, 1, D)
         mixed = torch.einsum("bhzd,dhe->bhze", mean, value)  # (batch, H, 1, D/H)
         self.uses.append(Use(f"{layer}.value.weight", mixed, mean.detach()))
@@ -177,14 +180,6 @@ class _Follower:
         product = total * bias
         self.uses.append(Use(f"{name}.bias", product, rule=lambda slope: slope * seen))
         return product
-
-    def weights(self, logits: Tensor, *, causal: bool = False) -> Tensor:
-        """The weights of the keys in the last axis, from their logits."""
-        hidden = torch.ones(logits.shape[-2:], dtype=torch.bool).triu(1) if causal else None  # (N, N)
-        if self.config.attention == "softmax":
-            return (logits.masked_fill(hidden, -torch.inf) if causal else logits).softmax(-1)
-        kept = logits.relu() if self.config.attention == "relu" else logits
-        return kept.masked_fill(hidden, 0) / (~hidden).sum(-1, keepdim=True) if causal else kept / logits.shape[-1]
 
     def after(self, layer: str, x: Tensor, mixed: Tensor) -> Tensor:
         """The layer from the skip connection around the attention on."""
@@ -224,6 +219,3 @@ class _Follower:
         if config.bias:
             self.uses.append(Use(f"{name}.bias", y, rule=lambda slope: slope.sum(1)))
         return y
-
-
-_PAIR = ("key", "value")
