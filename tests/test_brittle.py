@@ -104,12 +104,30 @@ def test_a_critical_radius_lies_between_its_neighbours():
     found = brittle.critical(rows, "v", "t", level=0.05)
     assert found == {8: pytest.approx(0.01)}
     assert brittle.exponent({n: 3 * n**-1.5 for n in (8, 24, 72)})[0] == pytest.approx(-1.5)
+    # log n = 0, 1, 2, 3 and log ρ = 0, 1, 0, 1: slope 1/5, residuals 4/5 in all, so its error is √(0.4/5)
+    slope, low, high = brittle.exponent({math.exp(k): math.exp(k % 2) for k in range(4)})
+    assert slope == pytest.approx(0.2) and high - slope == pytest.approx(4.3027 * math.sqrt(0.08), rel=1e-4)
+    assert slope - low == pytest.approx(high - slope)
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (lambda: brittle.network("parity", "odd"), "variant: expected one of layer norm, .* got 'odd'"),
+        (lambda: brittle.network("parity", "causal"), "n: expected an integer ≥ 1, got 0"),
+        (lambda: brittle.exponent({8: 1.0, 24: 0.5}), "points: expected at least 3 .* got 2"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_sentence(call, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        call()
 
 
 def test_networks_before_training():
     again = initial.cell("encoder", 1, 1, "default")
     (row,) = [r for r in store.load("initial") if list(r.values())[:4] == ["encoder", "1", "1", "default"]]
     assert float(again["mean"]) == pytest.approx(float(row["mean"]), abs=0.02)
+    assert float(again["error"]) == pytest.approx(float(row["error"]), abs=0.005)
     recurrent = initial.cell("LSTM", 2, 0, "default", networks=10)
     assert 1.5 < float(recurrent["mean"]) < 2.5
     found = initial.measured()

@@ -2,8 +2,8 @@
 
     python -m flatcube.experiments.brittle
 
-writes ``data/brittle.csv`` and the row of HR-X1 in ``data/measured.csv``. Every network has the same weights at every
-length. One row is the mean over 32 directions on the sphere ‖Δ‖ = ρ‖θ‖ and over 64 random inputs:
+writes ``data/brittle.csv``. Every network has the same weights at every length. One row is the mean over 32
+directions on the sphere ‖Δ‖ = ρ‖θ‖ and over 64 random inputs:
 
 - ``variant``: ``layer norm``, ``RMSNorm``, ``epsilon`` (layer norm with ε = 10⁻⁵) or ``causal`` (layer norm, no
   position sees a later one);
@@ -19,7 +19,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from flatcube import blocks, parity, sharpness
+from flatcube import blocks, cube, parity, sharpness
 from flatcube.amplifier import TARGETS
 from flatcube.experiments import store
 from flatcube.experiments.lines import Lines
@@ -42,6 +42,8 @@ def network(target: str, variant: str = "layer norm", n: int = 0) -> blocks.Enco
     RMSNorm divides (a, 0, …, 0) by |a|/√D, so its read-out differs. Under a causal mask only late positions know the
     count k, so PARITY gets n blank positions behind its input, and these look for i = k among the n + i before them.
     """
+    if variant not in VARIANTS:
+        raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, got {variant!r}")
     model = parity.layer_norm_network(1e-5 if variant == "epsilon" else 0.0, target=target)
     if variant == "RMSNorm":
         size = len(parity.CHANNELS)
@@ -51,7 +53,7 @@ def network(target: str, variant: str = "layer norm", n: int = 0) -> blocks.Enco
             model.readout.mul_((1 - 1 / size) if target == "mean" else math.sqrt(1 - 1 / size))
     if variant != "causal":
         return Lines(model)
-    blanks = n if target == "parity" else 0
+    blanks = cube.check_integer(n, "n", 1) if target == "parity" else 0
     model.appended = torch.zeros(blanks + 1, dtype=torch.long)
     for layer in model.layers:
         layer.heads[0].mask = torch.triu(torch.full([n + blanks + 1] * 2, -torch.inf, dtype=torch.float64), 1)
@@ -112,6 +114,8 @@ def critical(study: list[dict[str, str]], variant: str, target: str, level: floa
 
 def exponent(points: dict[int, float], confidence: float = 0.95) -> tuple[float, float, float]:
     """The slope of log ρ against log n by least squares, and its interval by Student's t."""
+    if len(points) < 3:
+        raise ValueError(f"points: expected at least 3 for a slope with an interval, got {len(points)}")
     fit = stats.linregress(np.log(list(points)), np.log(list(points.values())))
     half = stats.t.ppf((1 + confidence) / 2, len(points) - 2) * fit.stderr
     return float(fit.slope), float(fit.slope - half), float(fit.slope + half)
