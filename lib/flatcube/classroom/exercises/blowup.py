@@ -59,6 +59,18 @@ blow_up.mistake(
     "Rows are norms and columns are positions: you took the largest factor of each column.",
     lambda variances, eps: np.prod(1 + _factors(variances, eps).max(axis=0)),
 )
+blow_up.mistake(
+    "You took the largest variance of each norm. The factor is largest where the variance is smallest.",
+    lambda variances, eps: np.prod(1 + _factors(variances.max(axis=1), eps)),
+)
+blow_up.mistake(
+    "ε is missing: it stands under the root, beside the variance.",
+    lambda variances, eps: np.prod(1 + _factors(variances, 0.0).max(axis=1)),
+)
+blow_up.mistake(
+    "ε stands under the root, beside the variance.",
+    lambda variances, eps: np.prod(1 + 1 / (np.sqrt(variances).min(axis=1) + eps)),
+)
 
 
 def _rows(rng: np.random.Generator) -> list[tuple]:
@@ -224,10 +236,14 @@ magnified.mistake(
     "Your variance divides by d − 1. Layer norm divides by d.",
     lambda y, z, eps: _ratio(y, z, lambda v: (v - v.mean()) / np.sqrt(v.var(ddof=1) + eps)),
 )
+magnified.mistake(
+    "That is the bound √(NN′), the most that can happen. Compute what does happen to these two vectors.",
+    lambda y, z, eps: ((y.var() + eps) * (z.var() + eps)) ** -0.25,
+)
 
 
 def _lengths(rng: np.random.Generator) -> list[tuple]:
-    return [(int(rng.integers(10, 100)), round(float(rng.uniform(0, 30)), 2), H) for H in (1, 2, 4)]
+    return [(int(rng.integers(10, 100)), round(float(rng.uniform(2, 30)), 2), H) for H in (1, 2, 4)]
 
 
 @exercise(
@@ -267,6 +283,10 @@ demanded.mistake(
 demanded.mistake(
     "That is the demand itself; its logarithm is asked for.",
     lambda n, log_constant, heads: (math.sqrt(n / math.log(n)) - heads / n) / math.exp(log_constant),
+)
+demanded.mistake(
+    "`log_constant` is a logarithm already.",
+    lambda n, log_constant, heads: math.log(math.sqrt(n / math.log(n)) - heads / n) - math.log(log_constant),
 )
 
 

@@ -41,6 +41,7 @@ loss.mistake(
     "That is the variance of the changes. Their mean counts as a change, too.",
     lambda b, a: np.var(a - b),
 )
+loss.mistake("You add everything up. Average over inputs and directions.", lambda b, a: np.sum((a - b) ** 2))
 loss.mistake("You add up over the inputs. Average over them.", lambda b, a: np.mean(((a - b) ** 2).sum(axis=1)))
 loss.mistake(
     "You divide by the variance of the outputs. That is L/Var f, which the chapter shows beside L.",
@@ -191,7 +192,7 @@ exponent.mistake(
     ),
     why="HR fix α = 2. A shifted network that keeps no sensitivity allows any α, and the bound tends to μ itself.",
     instances=lambda rng: [
-        (float(rng.uniform(0.4, 0.9)), float(nu), np.array([1.5, 2, 4, 8, 20])) for nu in (1e-4, 1e-3, 1e-5)
+        (round(float(rng.uniform(0.4, 0.9)), 2), float(nu), np.array([1.5, 2, 4, 8, 20])) for nu in (1e-4, 1e-3, 1e-5)
     ],
 )
 def promise(mu: float, nu: float, alphas: np.ndarray) -> float:
@@ -205,6 +206,18 @@ def _bounds(mu, nu, alphas, back=2.0, under=True):
     return kept - back * np.sqrt(alphas * nu)
 
 
+def _parts(mu, nu, alphas):
+    return np.sqrt((1 - 1 / alphas) * mu / (1 - mu / alphas)) - np.sqrt(alphas * nu / mu)
+
+
+promise.mistake(
+    "That is Lemma 21 itself, a bound on the root of the mean square. Use its square, displayed below it.",
+    lambda m, v, a: _parts(m, v, a).max(),
+)
+promise.mistake(
+    "That is the full square of Lemma 21, which holds as well. Asked for is the simpler bound displayed below it.",
+    lambda m, v, a: (_parts(m, v, a) ** 2).max(),
+)
 promise.mistake("That is the bound for α = 2 alone, HR's choice.", lambda m, v, a: _bounds(m, v, [2.0])[0])
 promise.mistake(
     "That is the smallest of the bounds. All of them hold, so the largest counts.",
