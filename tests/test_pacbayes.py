@@ -127,7 +127,7 @@ def test_exact_expectations_are_means_over_the_cube(T, d, w, gamma):
     assert found == pytest.approx(means, rel=1e-12)
 
 
-# formulas: T, k, norm², trace, σ* at 10⁶, one σ and grouped at 10⁶ with C = 0.1, log₁₀ m for 1: one σ and grouped
+# T, k, norm², trace, σ* at 10⁶, one σ and grouped at 10⁶ with C = 0.1, log₁₀ m for 1: one σ and grouped
 TABLE = [
     (12, 2, 1046, 1.44e4, 6.1e-3, 0.799, 0.300, 5.71, 4.44),
     (24, 2, 1768, 2.84e4, 5.3e-3, 1.19, 0.400, 6.23, 4.81),

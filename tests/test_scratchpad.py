@@ -145,7 +145,7 @@ def test_the_price_of_one_pass_is_that_of_the_memorised_wave(T):
 
 # T, one pass: Tr H and ‖θ‖²; chain: ‖θ‖² and log₁₀ m for an error of 0.1; one pass: log₁₀ m. The chain leaves 1/101 of
 # the second attention's weight off the pair and is not charged for it. Two digits, and one after the point, are given.
-FORMULAS = [
+TABLE = [
     (8, 2.7e4, 2.1e4, 7.2e2, 12.1, 11.5),
     (16, 1.9e5, 1.5e5, 1.4e3, 13.8, 12.7),
     (32, 1.4e6, 1.1e6, 3.2e3, 15.5, 14.0),
@@ -154,7 +154,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize(("T", "trace", "norm2", "chain_norm2", "one", "chain"), FORMULAS)
+@pytest.mark.parametrize(("T", "trace", "norm2", "chain_norm2", "one", "chain"), TABLE)
 def test_the_table_of_examples_needed_for_an_error_of_a_tenth(T, trace, norm2, chain_norm2, one, chain):
     wave, pad = scratchpad.one_pass(T), scratchpad.step(T, leak=1 / 101)
     assert [f"{x:.1e}" for x in (wave.trace, wave.norm2, pad.norm2)] == [
