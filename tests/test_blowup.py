@@ -178,7 +178,7 @@ def written_out(model: encoder.Encoder, form: str) -> list[float]:
 
 @pytest.mark.parametrize("form", ["printed", "corrected", "sharp"])
 def test_the_constant_is_that_of_the_formulas(form):
-    model = drawn(norm="mlp", seed=7, noise=0.3)
+    model = drawn(norm="mlp", seed=7, std=0.2)  # small enough for every term to count
     np.testing.assert_allclose(list(blowup.log_factors(model, form=form).values()), written_out(model, form))
 
 
