@@ -131,6 +131,17 @@ def test_row_influence_survives_large_logits():
     assert np.isfinite(found).all() and found[0] == pytest.approx(4 * 2 * 0.75)
 
 
+def test_what_the_sharp_bound_on_a_norm_leaves_out():
+    """Without ε and between centred vectors, the squares differ by d (N − N′)²/(N N′)."""
+    pairs = torch.randn(200, 2, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    pairs = pairs - pairs.mean(-1, keepdim=True)
+    norm = blocks.Norm(0.0)
+    here, there = norm.factor(pairs)[..., 0].unbind(-1)
+    after, before = ((some[:, 0] - some[:, 1]).norm(dim=-1) for some in (norm(pairs), pairs))
+    bound = lemmas.sharp_norm_bound(before, here, there).exp()
+    assert torch.allclose(after**2, bound**2 - 5 * (here - there) ** 2 / (here * there))
+
+
 def test_networks_without_norm_have_a_constant_too():
     model = handmade.build([((1, 2), 1.0)], 5, mode="soft")
     assert math.isfinite(blowup.log_constant(model)) and blowup.log_constant(model, form="sharp") > 0
