@@ -37,7 +37,7 @@ def test_every_variant_computes_its_function(variant: str, target: str):
         bits = brittle.inputs(n, 40)
         with torch.no_grad():
             error = (brittle.network(target, variant, n)(bits) - truth(target, bits)).abs().max()
-        assert error < (0.05 if target == "mean" else 1e-9)
+        assert error < (0.01 if target == "mean" else 1e-9)  # m/√(1 + m²/36) stands for m
 
 
 def test_weights_do_not_depend_on_the_length():

@@ -45,6 +45,7 @@ def test_the_sharp_lemma_holds_on_every_state():
             for eps in (-9, -4, 0):
                 shown = page({"bits": bits, "loud": loud, "eps": eps})
                 assert shown["magnified"] <= shown["allowed"] * (1 + 1e-9)
+    assert page({"bits": "000", "loud": 0.0})["allowed"] == pytest.approx(12**0.5)  # N = 2, and 6 beside it
 
 
 def test_the_still_picture_has_two_bars_for_every_bit():
