@@ -192,6 +192,17 @@ def mean_factor(self):
     return torch.stack([1 + factor.mean(-1) for factor in self.factors.values()])
 
 
+def smallest_spreads():
+    """Networks, inputs, and for every norm and input the smallest √(variance + ε) over positions, by a loop."""
+    for kind in ("post", "mlp", "cls", "blocks", "majority", "eps"):
+        model, bits = KINDS[kind], all_bits(5)[::5]
+        seen = model.activations(bits)
+        eps = model.config.eps if hasattr(model, "config") else float(model.layers[0].norm.eps)
+        names = [f"layers.{k}.{part}" for k in (0, 1) for part in ("mixed", "sum")]
+        values = [seen[name].detach().numpy() for name in (names if kind in ("post", "cls", "blocks") else names[1::2])]
+        yield model, bits, np.array([[min(math.sqrt(row.var() + eps) for row in x) for x in norm] for norm in values])
+
+
 @claim(
     "HR-EQ11",
     mutant=[
@@ -201,18 +212,23 @@ def mean_factor(self):
     note="against a loop over layers and positions with numpy's variance; hand-built, trained, both norms",
 )
 def test_blowup_is_the_product_of_the_largest_factors():
-    for kind in ("post", "mlp", "cls", "blocks", "majority", "eps"):
-        model, bits = KINDS[kind], all_bits(5)[::5]
-        seen = model.activations(bits)
-        eps = model.config.eps if hasattr(model, "config") else float(model.layers[0].norm.eps)
-        names = [f"layers.{k}.{part}" for k in (0, 1) for part in ("mixed", "sum")]
-        two = kind in ("post", "cls", "blocks")
-        expected = np.ones(len(bits))
-        for name in names if two else names[1::2]:
-            values = seen[name].detach().numpy()
-            for b in range(len(bits)):
-                expected[b] *= max(1 + 1 / math.sqrt(row.var() + eps) for row in values[b])
-        np.testing.assert_allclose(blowup.measure(model, bits).value, expected, rtol=1e-7)
+    for model, bits, spreads in smallest_spreads():
+        np.testing.assert_allclose(blowup.measure(model, bits).value, (1 + 1 / spreads).prod(0), rtol=1e-7)
+
+
+def with_one(self):
+    return self.log
+
+
+@claim(
+    "HR-D-BL",
+    mutant=("flatcube.blowup.Blowup.log_product", property(with_one), "The 1 of Eq. 11 is added."),
+    note="the same loop; divided by the biased deviation with ε, as layer norm is, not by that of HR's public code",
+)
+def test_measured_blowup_is_the_product_without_the_one():
+    for model, bits, spreads in smallest_spreads():
+        product = blowup.measure(model, bits).log_product.exp()
+        np.testing.assert_allclose(product, (1 / spreads).prod(0), rtol=1e-7)
 
 
 def inverted(model, seen):
