@@ -1042,6 +1042,11 @@ WRITTEN = [
             change = after - before
             return np.mean((change - change.mean()) ** 2)
     """),
+    ("9.1", "That is L/Var f", """
+        def loss(before, after):
+            spread = np.mean(before**2) - np.mean(before) ** 2
+            return np.square(after - before).mean() / spread
+    """),
     ("9.2", "Your shift has length ρ", """
         def shift(theta, g, rho):
             return rho * g / (g @ g) ** 0.5
@@ -1049,6 +1054,10 @@ WRITTEN = [
     ("9.2", "Every weight moves by a share", """
         def shift(theta, g, rho):
             return [rho * t for t in theta]
+    """),
+    ("9.2", "Only the shift is asked for", """
+        def shift(theta, g, rho):
+            return theta + rho * np.sqrt(theta @ theta / (g @ g)) * g
     """),
     ("9.3", "A factor is missing", """
         def trace(gradients):
@@ -1059,6 +1068,10 @@ WRITTEN = [
             g = gradients.mean(0)
             return 2 * g @ g
     """),
+    ("9.3", "The loss is a mean", """
+        def trace(gradients):
+            return 2 * np.trace(gradients.T @ gradients)
+    """),
     ("9.4", "That is the trace at", """
         def flattest(front, back, rest):
             return sum((front, back, rest))
@@ -1066,6 +1079,11 @@ WRITTEN = [
     ("9.4", "both count", """
         def flattest(front, back, rest):
             return rest + (front * back) ** 0.5
+    """),
+    ("9.4", "The part that does not change", """
+        def flattest(front, back, rest):
+            square = (front / back) ** 0.5
+            return front / square + back * square
     """),
     ("9.5", "fits an exponential", """
         def exponent(n, rho):
@@ -1077,6 +1095,11 @@ WRITTEN = [
             slope, _ = np.polyfit(np.log10(rho), np.log10(n), 1)
             return slope
     """),
+    ("9.5", "You join the first point and the last", """
+        def exponent(n, rho):
+            x, y = np.log(n), np.log(rho)
+            return (y[-1] - y[0]) / (x[-1] - x[0])
+    """),
     ("9.6", "HR's choice", """
         def promise(mu, nu, alphas):
             return mu / (2 - mu) - 2 * (2 * nu) ** 0.5
@@ -1084,6 +1107,10 @@ WRITTEN = [
     ("9.6", "The denominator", """
         def promise(mu, nu, alphas):
             return max(mu - mu / a - 2 * (a * nu) ** 0.5 for a in alphas)
+    """),
+    ("9.6", "what the shifted network keeps", """
+        def promise(mu, nu, alphas):
+            return max((a - 1) * mu / (a - mu) for a in alphas)
     """),
     ("11.1", "You left out t_0", """
         def states(table, bits):

@@ -46,7 +46,11 @@ def started(request, tmp_path, log):
     """A run of eight trials in a process of its own, in a session of its own, after two of them were recorded."""
     count = str(getattr(request, "param", 2))
     command = [sys.executable, "-m", "tests.experiments.toy", str(tmp_path), str(log), count]
-    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs do not hear Ctrl-C
+    try:
+        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, heard)
     try:
         _until(lambda: _recorded(tmp_path) >= 2)
         yield process
