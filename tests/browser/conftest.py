@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser import chromium
 
@@ -21,8 +21,9 @@ SITE = Path(__file__).parents[2] / "_build" / "html"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With two workers, what needs the same page stays together, else the tests of one file do."""
     for item in items:
-        seen = getattr(item, "callspec", None) and item.callspec.params.get("seen")
-        item.add_marker(pytest.mark.xdist_group("-".join(seen) if seen else item.path.stem))
+        given = item.callspec.params if hasattr(item, "callspec") else {}
+        page = "-".join(given.get("seen", ())) or f"{item.path.stem}-{given.get('chapter', '')}"
+        item.add_marker(pytest.mark.xdist_group(page))
 
 
 @dataclass
@@ -69,37 +70,52 @@ def served(folder: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def visiting(browser: Browser, url: str, home: str, **options) -> Iterator[Visit]:
-    """Open `url` in a fresh context; every request outside `home` is refused and noted."""
+    """Open `url` in a fresh context, which is a window; every request outside `home` is refused and noted."""
     context = browser.new_context(**options)
     try:
-        visit = Visit(context.new_page())
-
-        def gate(route):
-            if route.request.url.startswith((home, "data:", "blob:")):
-                return route.continue_()
-            visit.outside.append(route.request.url)
-            return route.abort()
-
-        context.route("**/*", gate)
-        visit.page.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
-        visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
-        visit.page.on("response", lambda got: visit.missing.append(got.url) if got.status >= 400 else None)
-        visit.page.goto(url, wait_until="load")
-        yield visit
+        with tab(context, url, home) as visit:
+            yield visit
     finally:
         context.close()
+
+
+@contextlib.contextmanager
+def tab(context: BrowserContext, url: str, home: str) -> Iterator[Visit]:
+    """Open `url` in a tab of `context`, likewise; what the page stores is forgotten on leaving."""
+    visit = Visit(context.new_page())
+
+    def gate(route):
+        if route.request.url.startswith((home, "data:", "blob:")):
+            return route.continue_()
+        visit.outside.append(route.request.url)
+        return route.abort()
+
+    visit.page.route("**/*", gate)
+    visit.page.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
+    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    visit.page.on("response", lambda got: visit.missing.append(got.url) if got.status >= 400 else None)
+    try:
+        visit.page.goto(url, wait_until="load")
+        yield visit
+        visit.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+    finally:
+        visit.page.close()
 
 
 @pytest.fixture(scope="session")
 def open_page(browser: Browser):
     """`open_page(name, width=…, scheme=…, from_file=…)`: a page of the site, elements mounted and maths set."""
+    windows = {}  # a new window costs as much as a light page: pages of one view share it
+
     with served(SITE) as home:
 
         @contextlib.contextmanager
         def opened(name, *, width=1400, height=900, scheme="light", from_file=False):
             base = SITE.resolve().as_uri() + "/" if from_file else home
-            view = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
-            with visiting(browser, base + name, base, **view) as visit:
+            view = (width, height, scheme)
+            if view not in windows:
+                windows[view] = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+            with tab(windows[view], base + name, base) as visit:
                 settle(visit.page)
                 yield visit
 
