@@ -81,7 +81,7 @@ def visiting(browser: Browser, url: str, home: str, **options) -> Iterator[Visit
 
 @contextlib.contextmanager
 def tab(context: BrowserContext, url: str, home: str) -> Iterator[Visit]:
-    """Open `url` in a tab of `context`, likewise; what the page stores is forgotten on leaving."""
+    """Open `url` in a tab of `context`, likewise."""
     visit = Visit(context.new_page())
 
     def gate(route):
@@ -97,7 +97,6 @@ def tab(context: BrowserContext, url: str, home: str) -> Iterator[Visit]:
     try:
         visit.page.goto(url, wait_until="load")
         yield visit
-        visit.page.evaluate("localStorage.clear(), sessionStorage.clear()")
     finally:
         visit.page.close()
 
@@ -118,6 +117,7 @@ def open_page(browser: Browser):
             with tab(windows[view], base + name, base) as visit:
                 settle(visit.page)
                 yield visit
+                visit.page.evaluate("localStorage.clear()")  # the next reader is another one
 
         yield opened
 
