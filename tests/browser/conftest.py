@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
 from tests.browser import chromium
 
@@ -101,23 +101,44 @@ def tab(context: BrowserContext, url: str, home: str) -> Iterator[Visit]:
         visit.page.close()
 
 
+class Windows:
+    """Windows of a browser, one for each view: a new one costs as much as a light page."""
+
+    def __init__(self, browser: Browser):
+        self.browser, self.open = browser, {}
+
+    @contextlib.contextmanager
+    def visiting(self, url: str, home: str, **view) -> Iterator[Visit]:
+        """Open `url` in a tab of the window with this view; the next reader there is another one."""
+        key = repr(view)
+        if key not in self.open:
+            self.open[key] = self.browser.new_context(**view)
+        try:
+            with tab(self.open[key], url, home) as visit:
+                yield visit
+                with contextlib.suppress(Error):  # a page may have no storage
+                    visit.page.evaluate("localStorage.clear()")
+                for other in visit.page.context.pages[1:]:
+                    other.close()
+        except BaseException:
+            self.open.pop(key).close()  # whatever went wrong stays here
+            raise
+
+
 @pytest.fixture(scope="session")
 def open_page(browser: Browser):
     """`open_page(name, width=…, scheme=…, from_file=…)`: a page of the site, elements mounted and maths set."""
-    windows = {}  # a new window costs as much as a light page: pages of one view share it
+    windows = Windows(browser)
 
     with served(SITE) as home:
 
         @contextlib.contextmanager
         def opened(name, *, width=1400, height=900, scheme="light", from_file=False):
             base = SITE.resolve().as_uri() + "/" if from_file else home
-            view = (width, height, scheme)
-            if view not in windows:
-                windows[view] = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-            with tab(windows[view], base + name, base) as visit:
+            view = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
+            with windows.visiting(base + name, base, **view) as visit:
                 settle(visit.page)
                 yield visit
-                visit.page.evaluate("localStorage.clear()")  # the next reader is another one
 
         yield opened
 

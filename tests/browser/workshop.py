@@ -50,7 +50,7 @@ def opener(folder: Path, browser) -> Iterator:
     (folder / "_static" / "vendor").mkdir()
     for name in ("vega", "vega-lite", "vega-embed"):
         (folder / "_static" / "vendor" / f"{name}.min.js").write_bytes(_built(name).read_bytes())
-    number = itertools.count()
+    number, windows = itertools.count(), conftest.Windows(browser)
 
     with conftest.served(folder) as home:
 
@@ -60,7 +60,7 @@ def opener(folder: Path, browser) -> Iterator:
             (folder / name).write_text(PAGE.format(body="".join(map(html, elements))), encoding="utf-8")
             base = folder.resolve().as_uri() + "/" if from_file else home
             view = {"viewport": {"width": width, "height": 1400}, "reduced_motion": "reduce"} | options
-            with conftest.visiting(browser, base + name, base, **view) as visit:
+            with windows.visiting(base + name, base, **view) as visit:
                 conftest.settle(visit.page)
                 yield visit
                 assert visit.outside == []
