@@ -54,7 +54,7 @@ def _inequalities(rng: np.random.Generator) -> list[tuple]:
     difficulty=1,
     hints=(
         "You look for the least value of aη + b/η. Where are the two terms equal?",
-        "aη + b/η is smallest at η = √(b/a), and its value there is 2√(ab). Put in a = C²/2m and b = KL + log(1/δ).",
+        "Set the derivative a − b/η² to zero, with a = C²/2m and b = KL + log(1/δ). What is the sum at that η?",
     ),
     why="The square root of KL over m: this form is only allowed if KL was known before the examples were seen.",
     instances=_inequalities,
@@ -202,7 +202,7 @@ def _samples(rng: np.random.Generator) -> list[tuple]:
     difficulty=2,
     hints=(
         "For each t compute the logarithm of the mean of exp(t·(mean − loss)). Which C does this t ask for?",
-        "log E e^(t(mean − loss)) ≤ t²C²/2 means C ≥ √(2·log(…))/t. Take the largest over the grid.",
+        "Take logarithms of both sides and solve for C at one t. One C must serve all t of the grid.",
     ),
     why="Losses far above the mean do not hurt here: only the side t > 0, losses below the mean, enters the bound.",
     instances=_samples,
