@@ -185,7 +185,7 @@ def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: P
     configs = [record.config for record in kept]
     made = {
         "config": {"scale": scale, "trials": len(kept)} | {name: _distinct(configs, name) for name in configs[0]},
-        "seeds": sorted({seed for config in configs for seed in config.get("seeds", [])}),
+        "seeds": sorted({row["seed"] for record in kept for row in record.rows if "seed" in row}),
         "code": kept[0].version,
         "machine": "; ".join(sorted({record.machine for record in kept})),
         "seconds": round(sum(record.seconds for record in kept)),
