@@ -39,7 +39,7 @@ test: book               ## everything: library, notebooks, pages in a browser
 	$(BIN)/ruff check lib tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests --ignore tests/browser
 	$(FLATCUBE) check
-	FLATCUBE_PRESS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --nbval-lax --nbval-current-env chapters
+	$(BIN)/python -m pytest -p tests.notebooks.replay --nbval-lax chapters
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/browser
 
 bench: .venv/.ready      ## speed as ratios to other packages, measured in one run
