@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from flatcube import cli, cube
-from flatcube.experiments import engine, sharper, workers
-from flatcube.experiments.sharper import EXPERIMENT, FUNCTIONS, Trial
+from flatcube import blowup, cli, cube, sharpness
+from flatcube.experiments import engine, networks, sharper, workers
+from flatcube.experiments.networks import FUNCTIONS, Trial
+from flatcube.experiments.sharper import CAST, EXPERIMENT
 
-SMALL = Trial(("PARITY", "MEAN"), 2, (0, 3), width=8, batch=16, steps=20, rate=5e-3, chance_after=None, directions=20)
+DRAWS = ((0, 5e-3, 0.1), (3, 5e-3, 0.1))
+SMALL = Trial(("PARITY", "MEAN"), 2, DRAWS, width=8, batch=16, steps=20, chance_after=None, every=10, directions=20)
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +27,14 @@ def live(tmp_path_factory):
 
 def test_the_live_run(live, capsys):
     root, rows = live
-    assert [(row["function"], row["n"], row["seed"]) for row in rows] == [
-        (function, n, seed) for n in (2, 4) for function in FUNCTIONS for seed in (0, 1)
-    ]
+    assert [(row["function"], row["n"], row["seed"], row["step"]) for row in rows] == [
+        (function, n, seed, step)
+        for n in (2, 4) for function in CAST for seed in (0, 1) for step in range(0, 201, 50)
+    ]  # fmt: skip
+    rows = networks.last(rows)
     for row in rows:
         assert row["converged"] == (row["error"] < 1e-3) and (row["reached"] >= 0 or not row["converged"])
+        assert row["step"] == row["ended"] == row["steps"] == 200 and math.isfinite(row["blowup"])
         assert 0 < row["sharpness"] < 4 and row["norm"] > 0 and row["radius"] > 0 and row["deviation"] > 0
     assert sum(row["converged"] for row in rows) >= 12
     assert len({row["norm"] for row in rows}) == len(rows)  # no two networks are the same
@@ -43,14 +48,29 @@ def test_the_live_run(live, capsys):
 def test_a_trial_gives_the_same_numbers_again_and_its_members_are_independent():
     rows = sharper.trial(SMALL)
     assert rows == sharper.trial(SMALL)
-    alone = sharper.trial(replace(SMALL, functions=("MEAN",), seeds=(3,)))
-    assert alone[0]["error"] == pytest.approx(rows[3]["error"], rel=1e-3)
-    assert alone[0]["sharpness"] == pytest.approx(rows[3]["sharpness"], rel=1e-3)
+    alone = sharper.trial(replace(SMALL, functions=("MEAN",), draws=DRAWS[1:]))
+    for one, row in zip(alone, rows[9:], strict=True):  # three rows for each network
+        assert one["error"] == pytest.approx(row["error"], rel=1e-3)
+        assert one["sharpness"] == pytest.approx(row["sharpness"], rel=1e-3)
+
+
+def test_the_last_row_is_measured_as_the_library_does():
+    """With all inputs, the trial's number of directions, and directions of the network's own."""
+    rows = sharper.trial(replace(SMALL, steps=0))
+    members = networks.encoders(replace(SMALL, steps=0)).members()
+    bits = cube.to_bits(cube.points(2))
+    for row, model, seed in zip(rows, members, networks.seeds(SMALL), strict=True):
+        found = sharpness.average_direction(model, bits, rho=0.02, directions=20, seed=seed)
+        assert row["sharpness"] == pytest.approx(found.value, rel=1e-5)
+        assert row["norm"] == pytest.approx(sharpness.parameter_norm(model))
+        log_product = blowup.measure(model, bits).log_product
+        assert row["blowup"] == pytest.approx(float(log_product.mean()), rel=1e-4)
+    assert len(set(networks.seeds(replace(SMALL, functions=tuple(FUNCTIONS))))) == 10
 
 
 def test_the_number_of_threads_changes_rounding_only():
     """To one part in a thousand after five steps; the engine itself always takes one thread."""
-    wide = replace(SMALL, functions=("PARITY",), seeds=(0,), batch=512, steps=5)
+    wide = replace(SMALL, functions=("PARITY",), draws=DRAWS[:1], batch=512, steps=5)
     one, two = (workers.compute(sharper.trial, wide, threads=threads).rows for threads in (1, 2))
     for first, second in zip(one, two, strict=True):
         for name in ("error", "sharpness", "norm"):
@@ -59,22 +79,28 @@ def test_the_number_of_threads_changes_rounding_only():
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6])
 def test_the_functions_are_those_of_the_cube(n):
-    for name, f in FUNCTIONS.items():
-        assert np.array_equal(f(cube.points(n)), getattr(cube, name.lower())(n))
+    for name in CAST:
+        assert np.array_equal(FUNCTIONS[name](cube.points(n)), getattr(cube, name.lower())(n))
+    half = cube.subset_parity(tuple(range(1, n // 2 + 1)), n)
+    assert np.array_equal(FUNCTIONS["HALF"](cube.points(n)), half)
+
+
+SAME = {"kind": "encoder", "rate": 6e-4, "decay": 0.1, "width": 64}
 
 
 def _rows(slopes: dict[str, float], noise: float = 0.01) -> list[dict]:
     rng = np.random.default_rng(0)
     return [
-        {"function": name, "n": n, "seed": seed, "converged": int(seed > 0), "reason": "end" if seed else "chance",
-         "sharpness": 0.5 if seed == 0 else 0.1 + slope * n + noise * rng.normal()}
+        {**SAME, "function": name, "n": n, "seed": seed, "converged": int(seed > 0),
+         "reason": "end" if seed else "chance", "sharpness": 0.5 if seed == 0 else 0.1 + slope * n + noise * rng.normal()}
         for name, slope in slopes.items() for n in (4, 6, 8, 12, 16) for seed in range(6)
     ]  # fmt: skip
 
 
 def test_the_summary_is_of_what_converged():
     rows = _rows({"PARITY": 0.05, "FIRST": 0.0})
-    rows += [{"function": "PARITY", "n": 20, "seed": 0, "converged": 0, "reason": "diverged", "sharpness": math.nan}]
+    lost = {"function": "PARITY", "n": 20, "seed": 0, "converged": 0, "reason": "diverged", "sharpness": math.nan}
+    rows.append(SAME | lost)
     tables = sharper.summary([{name: str(value) for name, value in row.items()} for row in rows])  # as stored
     kept = [row for row in rows if row["function"] == "PARITY" and row["converged"] and row["n"] <= 12]
     fit = stats.linregress([row["n"] for row in kept], [row["sharpness"] for row in kept])
@@ -104,8 +130,8 @@ def test_the_book_scale_is_the_one_that_was_promised():
     grid = EXPERIMENT.trials("book")
     assert EXPERIMENT.hours("book") <= 2  # an hour of two cores
     assert len({trial.steps for trial in grid}) == 1
-    for function in FUNCTIONS:
-        seeds = {t.n: len(t.seeds) for t in grid if t.functions == (function,)}
+    for function in CAST:
+        seeds = {t.n: len(t.draws) for t in grid if t.functions == (function,)}
         assert all(seeds[n] >= 5 for n in (4, 6, 8, 12))
     assert [trial.functions for trial in grid if trial.n == 16] == [("PARITY",)]
     assert {trial.width for trial in EXPERIMENT.trials("paper")} == {128} and len(EXPERIMENT.trials("paper")) == 1080
@@ -114,14 +140,15 @@ def test_the_book_scale_is_the_one_that_was_promised():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((("XOR",), 4, (0,)), r"^functions: expected some of PARITY, MAJORITY, FIRST, MEAN, got \('XOR',\)$"),
-        ((("PARITY",), 0, (0,)), r"^n: "),
-        ((("PARITY",), 4, ()), r"^seeds: expected one for each network, got none$"),
+        ((("XOR",), 4, DRAWS), r"^functions: expected some of PARITY, MAJORITY, FIRST, MEAN, HALF, got \('XOR',\)$"),
+        ((("PARITY",), 0, DRAWS), r"^n: "),
+        ((("PARITY",), 4, ()), r"^draws: expected seed, rate and decay of at least one network, got none$"),
+        ((("PARITY",), 4, DRAWS, "rnn"), r"^kind: expected one of encoder, rms, causal, got 'rnn'$"),
     ],
 )
 def test_wrong_input_is_answered_in_one_sentence(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Trial(*arguments)
+        networks.encoders(Trial(*arguments))
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,13 @@ rows hold. At book scale they have half of HR's width and see a quarter of its b
 each with 5 seeds or more for every function, and PARITY of 16 bits shows how often training succeeds at all.
 """
 
-import math
 from collections.abc import Iterable
 
-import numpy as np
-from scipy import stats
-
-from flatcube.experiments import networks
+from flatcube.experiments import networks, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import Trial
 
-__all__ = ["CAST", "LONGEST", "trial", "summary", "gaps", "EXPERIMENT"]
+__all__ = ["CAST", "LONGEST", "trial", "summary", "lengths", "gaps", "EXPERIMENT"]
 
 CAST = ("PARITY", "MAJORITY", "FIRST", "MEAN")
 LONGEST = 12  # of the lengths that enter a slope: beyond, too few networks converge
@@ -31,57 +27,53 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
-    """Tables of the rows, as computed or as stored.
+def summary(rows: Iterable[dict], longest: float = LONGEST) -> dict[str, list[dict[str, object]]]:
+    """``lengths``, and ``slopes``: straight lines through the sharpness of those that converged, as in HR Table 2.
 
-    ``lengths``: for every function and length the number of ``runs``, how many ``converged``, were left at ``chance``
-    or ``diverged``, and the mean, least and largest sharpness of those that converged.
-    ``slopes``: the straight line through the sharpness of those that converged, n ≤ 12, as HR Table 2 has it: slope
-    per bit with its 95 % interval by Student's t, Pearson's r, p-value of the slope 0.
+    Each has, over n ≤ ``longest``, the slope per bit with its 95 % interval, Pearson's r, the p-value of the slope 0.
     """
     rows = networks.last(rows)
-    lengths, slopes = [], []
-    for function in [name for name in CAST if any(row["function"] == name for row in rows)]:
-        mine = [row for row in rows if row["function"] == function]
-        lengths += [_at(function, n, [row for row in mine if row["n"] == n]) for n in sorted({r["n"] for r in mine})]
-        slopes.append({"function": function} | _line([row for row in mine if row["n"] <= LONGEST]))
-    return {"lengths": lengths, "slopes": slopes}
+    slopes = []
+    for function in [name for name in networks.FUNCTIONS if any(row["function"] == name for row in rows)]:
+        mine = [row for row in rows if row["function"] == function and row["n"] <= longest]
+        slopes.append({"function": function} | _line(mine))
+    return {"lengths": lengths(rows), "slopes": slopes}
+
+
+def lengths(rows: Iterable[dict]) -> list[dict[str, object]]:
+    """For every function and length the number of runs, how many converged, were left at chance or diverged.
+
+    With them the mean, least and largest sharpness of those that converged.
+    """
+    found: dict[tuple[str, float], list] = {}
+    for row in networks.last(rows):
+        found.setdefault((row["function"], row["n"]), []).append(row)
+    order = list(networks.FUNCTIONS)
+    return [_at(*key, found[key]) for key in sorted(found, key=lambda key: (order.index(key[0]), key[1]))]
 
 
 def _at(function: str, n: float, rows: list[dict]) -> dict[str, object]:
     values = [row["sharpness"] for row in rows if row["converged"]]
     counts = {name: sum(row["reason"] == name for row in rows) for name in ("chance", "diverged")}
-    mean, least, most = (np.mean(values), min(values), max(values)) if values else [math.nan] * 3
-    return {"function": function, "n": int(n), "runs": len(rows), "converged": len(values), **counts,
-            "mean": float(mean), "least": least, "most": most}  # fmt: skip
+    counts = {"function": function, "n": int(n), "runs": len(rows), "converged": len(values), **counts}
+    return counts | trends.spread(values)
 
 
 def _line(rows: list[dict]) -> dict[str, float]:
     kept = [row for row in rows if row["converged"]]
-    counts = {"runs": len(rows), "converged": len(kept)}
-    if len(kept) < 3 or len({row["n"] for row in kept}) < 2:  # no line, or one without an error
-        return counts | dict.fromkeys(("slope", "low", "high", "error", "r", "p"), math.nan)
-    fit = stats.linregress([row["n"] for row in kept], [row["sharpness"] for row in kept])
-    half = stats.t.ppf(0.975, len(kept) - 2) * fit.stderr
-    found = {"slope": fit.slope, "low": fit.slope - half, "high": fit.slope + half, "error": fit.stderr}
-    return counts | {name: float(value) for name, value in (found | {"r": fit.rvalue, "p": fit.pvalue}).items()}
+    found = trends.line([row["n"] for row in kept], [row["sharpness"] for row in kept])
+    return {"runs": len(rows), "converged": len(kept)} | found
 
 
-def gaps(slopes: list[dict], of: str = "PARITY", confidence: float = 0.95) -> list[dict[str, object]]:
-    """How much steeper one function's line is than every other's, with an interval (Welch 1947) and a p-value."""
+def gaps(slopes: list[dict], of: str = "PARITY") -> list[dict[str, object]]:
+    """How much steeper one function's line is than every other's, with an interval and a p-value."""
     lines = {line["function"]: line for line in slopes}
-    found = []
-    for name, other in lines.items():
-        if name == of:
-            continue
-        gap, parts = lines[of]["slope"] - other["slope"], [(lines[of]["error"], lines[of]["converged"] - 2),
-                                                           (other["error"], other["converged"] - 2)]  # fmt: skip
-        error = math.hypot(*(part[0] for part in parts))
-        free = error**4 / sum(e**4 / max(df, 1) for e, df in parts) if error > 0 else math.nan
-        half = stats.t.ppf((1 + confidence) / 2, free) * error
-        p = 2 * stats.t.sf(abs(gap) / error, free) if error > 0 else math.nan
-        found.append({"function": name, "gap": gap, "low": float(gap - half), "high": float(gap + half), "p": float(p)})
-    return found
+    return [
+        {"function": name}
+        | trends.gap(lines[of], other, (lines[of]["converged"] - 2, other["converged"] - 2))
+        for name, other in lines.items()
+        if name != of
+    ]
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,60 @@
+"""Sharpness at long inputs, with networks of width 4 (HR Figs 7 and 8).
+
+    flatcube run longer --scale book
+
+Encoders of width 4 learn MAJORITY, FIRST and MEAN of up to 128 bits, all with the same number of steps; ``networks``
+says what the rows hold. HR goes to 512 bits with ten seeds and found PARITY out of reach; at book scale PARITY is tried
+at 32 bits. Width 4 is far below the 12 L that Theorem 6 asks for.
+"""
+
+import math
+from collections.abc import Iterable
+
+from flatcube.experiments import networks, sharper
+from flatcube.experiments.engine import Experiment
+from flatcube.experiments.networks import Trial
+from flatcube.experiments.sharper import trial
+
+__all__ = ["summary", "EXPERIMENT"]
+
+_COMMON = {"width": 4, "chance_after": None, "directions": 50}
+
+
+def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
+    """The tables of ``sharper.summary``, here with slopes over all lengths."""
+    return sharper.summary(rows, longest=math.inf)
+
+
+def _draws(seeds: Iterable[int], rate: float) -> tuple[tuple[int, float, float], ...]:
+    return tuple((seed, rate, 0.1) for seed in seeds)
+
+
+def _book() -> list[Trial]:
+    options = _COMMON | {"batch": 64, "steps": 2000, "every": 500}
+    names = ("MAJORITY", "FIRST", "MEAN")
+    grid = [Trial((name,), n, _draws(range(4), 2e-3), **options) for n in (8, 16, 32, 64, 128) for name in names]
+    return [*grid, Trial(("PARITY",), 32, _draws(range(2), 2e-3), **options)]
+
+
+def _paper() -> list[Trial]:
+    """HR App. E and the public code: batch 128, 10,000 steps at 3·10⁻⁴, 20 lengths from 4 to 512, 10 seeds."""
+    options = _COMMON | {"batch": 128, "steps": 10_000, "schedule": "constant"}
+    lengths = [round(4 + 508 * k / 19) for k in range(20)]
+    names = ("MAJORITY", "FIRST", "MEAN")
+    return [Trial((name,), n, _draws([seed], 3e-4), **options) for n in lengths for name in names for seed in range(10)]
+
+
+def _live() -> list[Trial]:
+    options = _COMMON | {"batch": 32, "steps": 150, "every": 50, "directions": 20}
+    return [Trial(("MAJORITY", "FIRST", "MEAN"), n, _draws([0], 1e-2), **options) for n in (4, 16)]
+
+
+EXPERIMENT = Experiment(
+    name="longer",
+    title="Sharpness at long inputs, with networks of width 4",
+    figures="HR Figs 7, 8",
+    grids={"live": _live(), "book": _book(), "paper": _paper()},
+    trial=trial,
+    cost=networks.cost,
+    summary=summary,
+)

@@ -1,0 +1,93 @@
+"""Norm against blow-up: what networks with many learning rates and weight decays settle on (HR Figs 2, 9 and 10).
+
+    flatcube run tradeoff --scale book
+
+Encoders learn the cast at several lengths, each network with a learning rate and a weight decay of its own, drawn
+uniformly; ``networks`` says what the rows hold. HR draws rates from 1·10⁻⁴ to 5·10⁻⁴ and decays from 0 to 0.4 for
+10,000 steps. At book scale there are 3,000 steps, so the rates are higher, 7·10⁻⁴ to 2·10⁻³; the lengths are 5, 8 and
+11, the width 32.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import stats
+
+from flatcube.experiments import networks, sharper, trends
+from flatcube.experiments.engine import Experiment
+from flatcube.experiments.networks import Trial
+from flatcube.experiments.sharper import CAST, trial
+
+__all__ = ["summary", "shift", "EXPERIMENT"]
+
+
+def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
+    """``lines``: for every function and length, log blow-up against norm over the networks that converged.
+
+    ``planes``: for every function, log blow-up = a + b · norm + c · n by least squares: ``c`` is how far the frontier
+    moves up with each bit at equal norm, with its 95 % interval, standard error and p-value.
+    """
+    kept = [row for row in networks.last(rows) if row["converged"]]
+    lines, planes = [], []
+    for function in [name for name in CAST if any(row["function"] == name for row in kept)]:
+        mine = [row for row in kept if row["function"] == function]
+        for n in sorted({row["n"] for row in mine}):
+            some = [row for row in mine if row["n"] == n]
+            found = trends.line([row["norm"] for row in some], [row["blowup"] for row in some])
+            lines.append({"function": function, "n": int(n), "converged": len(some)} | found)
+        planes.append({"function": function, "converged": len(mine)} | shift(mine))
+    return {"lengths": sharper.lengths(rows), "lines": lines, "planes": planes}
+
+
+def shift(rows: list[dict], confidence: float = 0.95) -> dict[str, float]:
+    """c of log blow-up = a + b · norm + c · n by least squares, with its interval, standard error and p-value."""
+    design = np.array([[1.0, row["norm"], row["n"]] for row in rows])
+    y = np.array([row["blowup"] for row in rows])
+    if np.linalg.matrix_rank(design) < 3 or len(rows) < 4:
+        return dict.fromkeys(("b", "c", "low", "high", "error", "p"), math.nan)
+    best, free = np.linalg.lstsq(design, y)[0], len(rows) - 3
+    variance = ((y - design @ best) ** 2).sum() / free
+    error = math.sqrt(variance * np.linalg.inv(design.T @ design)[2, 2])
+    half, p = stats.t.ppf((1 + confidence) / 2, free) * error, 2 * stats.t.sf(abs(best[2]) / error, free)
+    found = {"b": best[1], "c": best[2], "low": best[2] - half, "high": best[2] + half, "error": error, "p": p}
+    return {name: float(value) for name, value in found.items()}
+
+
+def _draws(seeds: range, low: float, high: float, n: int) -> tuple[tuple[int, float, float], ...]:
+    rng = np.random.default_rng(n)
+    drawn = [(seed, rng.uniform(low, high), rng.uniform(0, 0.4)) for seed in seeds]
+    return tuple((seed, round(rate, 6), round(decay, 3)) for seed, rate, decay in drawn)
+
+
+def _book() -> list[Trial]:
+    options = {"width": 32, "batch": 128, "steps": 3000, "chance_after": None, "every": 500}
+    counts = {"PARITY": 12, "MAJORITY": 6, "FIRST": 6, "MEAN": 6}
+    return [
+        Trial((function,), n, _draws(range(count), 7e-4, 2e-3, n), **options)
+        for n in (5, 8, 11)
+        for function, count in counts.items()
+    ]
+
+
+def _paper() -> list[Trial]:
+    """HR App. E: width 128, batch 1024, 10,000 steps, n = 4 … 20; the number of networks is ours."""
+    options = {"width": 128, "batch": 1024, "steps": 10_000, "schedule": "constant", "chance_after": None}
+    drawn = [(n, draw) for n in range(4, 21) for draw in _draws(range(20), 1e-4, 5e-4, n)]
+    return [Trial((function,), n, (draw,), **options) for function in CAST for n, draw in drawn]
+
+
+def _live() -> list[Trial]:
+    options = {"width": 16, "batch": 64, "steps": 150, "chance_after": None, "every": 150, "directions": 20}
+    return [Trial(("PARITY", "FIRST"), n, _draws(range(3), 5e-3, 8e-3, n), **options) for n in (2, 3)]
+
+
+EXPERIMENT = Experiment(
+    name="tradeoff",
+    title="Norm against blow-up over learning rates and weight decays",
+    figures="HR Figs 2, 9, 10",
+    grids={"live": _live(), "book": _book(), "paper": _paper()},
+    trial=trial,
+    cost=networks.cost,
+    summary=summary,
+)
