@@ -11,6 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from scipy.optimize import brentq, minimize_scalar
 
 from flatcube import (
@@ -36,7 +37,7 @@ from flatcube import (
 )
 from flatcube.classroom import exercises
 from flatcube.classroom.exercises import check, find, identifiers, solution, stub
-from flatcube.experiments import brittle
+from flatcube.experiments import brittle, trends
 
 CHAPTERS = Path(__file__).parents[2] / "chapters"
 EVERY = pytest.mark.parametrize("id", identifiers())
@@ -1210,6 +1211,102 @@ WRITTEN = [
         def log_delta(norm2, trace, sigma, m, C):
             return norm2 / 2 / sigma**2 - m / 32 / C**2
     """),
+    ("12.1", "not the step that was recorded there", """
+        def learned(steps, errors, goal):
+            for at, error in enumerate(errors):
+                if error < goal:
+                    return at
+            return -1
+    """),
+    ("12.1", "never gets there", """
+        def learned(steps, errors, goal):
+            return steps[(errors < goal).argmax()]
+    """),
+    ("12.1", "stays below the goal", """
+        def learned(steps, errors, goal):
+            found = -1
+            for step, error in zip(steps[::-1], errors[::-1]):
+                if error >= goal:
+                    return found
+                found = step
+            return found
+    """),
+    ("12.2", "normal distribution", """
+        def slope(x, y):
+            u, v = x - x.mean(), y - y.mean()
+            b = u @ v / (u @ u)
+            return b, 1.959963984540054 * np.sqrt(np.sum((v - b * u) ** 2) / (len(x) - 2) / (u @ u))
+    """),
+    ("12.2", "the standard error", """
+        def slope(x, y):
+            (b, _), covariance = np.polyfit(x, y, 1, cov=True)
+            return b, covariance[0, 0] ** 0.5
+    """),
+    ("12.2", "whole width", """
+        def slope(x, y):
+            from scipy import stats
+            fit, t = stats.linregress(x, y), stats.t(len(x) - 2)
+            low, high = (fit.slope + t.ppf(p) * fit.stderr for p in (0.025, 0.975))
+            return fit.slope, high - low
+    """),
+    ("12.3", "before you take the logarithm", """
+        def log_blowup(std):
+            return np.log(np.mean(1 / std.min(2).prod(0)))
+    """),
+    ("12.3", "worst position of its own", """
+        def log_blowup(std):
+            return np.mean([np.log(1 / one.prod(0)).max() for one in std.transpose(1, 0, 2)])
+    """),
+    ("12.3", "average over the norms", """
+        def log_blowup(std):
+            return -np.log(std.min(-1)).mean()
+    """),
+    ("12.4", "counts every input", """
+        def shaken(reference, shifted):
+            squares = ((shifted - reference) ** 2).ravel()
+            return squares.mean(), squares.std(ddof=1) / len(squares) ** 0.5
+    """),
+    ("12.4", "how the directions scatter", """
+        def shaken(reference, shifted):
+            each = [np.mean((row - reference) ** 2) for row in shifted]
+            return np.mean(each), np.std(each, ddof=1)
+    """),
+    ("12.4", "`ddof=1`", """
+        def shaken(reference, shifted):
+            each = np.array([np.mean((row - reference) ** 2) for row in shifted])
+            return each.mean(), np.sqrt(each.var() / len(each))
+    """),
+    ("12.5", "all parities together", """
+        def loudness(gradients, table):
+            g = (table[:, None] * gradients).mean(0)
+            return np.linalg.norm(g) / np.sqrt((gradients**2).sum() / len(gradients))
+    """),
+    ("12.5", "ratio of the squares", """
+        def loudness(gradients, table):
+            g = table @ gradients
+            return g @ g / np.sum(gradients**2)
+    """),
+    ("12.5", "E is a mean", """
+        def loudness(gradients, table):
+            usual = np.linalg.norm(gradients) / len(table)
+            return np.linalg.norm(table @ gradients) / usual
+    """),
+    ("12.6", "You add up the standard errors", """
+        def welch(one, other):
+            (a, s, N), (b, r, M) = one, other
+            df = (s * s + r * r) ** 2 / (s**4 / (N - 2) + r**4 / (M - 2))
+            return (a - b) / (s + r), df
+    """),
+    ("12.6", "those of means", """
+        def welch(one, other):
+            (a, s, N), (b, r, M) = one, other
+            return (a - b) / np.hypot(s, r), (s * s + r * r) ** 2 / (s**4 / (N - 1) + r**4 / (M - 1))
+    """),
+    ("12.6", "You pool the degrees", """
+        def welch(one, other):
+            (a, s, N), (b, r, M) = one, other
+            return (a - b) / np.hypot(s, r), N - 2 + M - 2
+    """),
     ("10.1", "The factor 2 below is missing", """
         def divergence(theta, sigma):
             return sum((t / sigma) ** 2 for t in theta)
@@ -1329,6 +1426,7 @@ def by_library(id: str, arguments: tuple):
     chapters["9"] = of_chapter_9
     chapters["11"] = of_chapter_11
     chapters["10"] = of_chapter_10
+    chapters["12"] = of_chapter_12
     return chapters[id.partition(".")[0]](id, arguments)
 
 
@@ -1589,6 +1687,32 @@ def of_chapter_10(id: str, arguments: tuple):
         bound = pacbayes.truncated(norm2, trace, m=10**middle, C=C, delta=0.05)
         low, high = (low, middle) if bound.value - bound.terms["confidence"] <= target else (middle, high)
     return 10**high
+
+
+def of_chapter_12(id: str, arguments: tuple):
+    if id == "12.1":
+        steps, errors, goal = arguments
+        return next((step for step, error in zip(steps, errors, strict=True) if error < goal), -1)
+    if id == "12.2":
+        found = trends.line(*arguments)
+        return found["slope"], (found["high"] - found["low"]) / 2
+    if id == "12.3":
+        factors = {str(k): torch.from_numpy(1 / norm) for k, norm in enumerate(arguments[0])}
+        return float(blowup.Blowup(factors).log_product.mean())
+    if id == "12.4":
+        before, after = map(torch.as_tensor, arguments)
+        each = sharpness._squares(after, before).mean(-1)
+        return float(each.mean()), float(each.var() / len(each)) ** 0.5
+    if id == "12.5":
+        gradients, table = arguments
+        parities = np.array([fourier.transform(column) for column in gradients.T])  # g_S for all S
+        norm = np.linalg.norm(parities @ fourier.transform(table))
+        return norm / np.sqrt(np.square(parities).sum(axis=0).mean())
+    one, other = ({"slope": slope, "error": error} for slope, error, _ in arguments)
+    found = trends.gap(one, other, tuple(points - 2 for *_, points in arguments))
+    error = np.hypot(one["error"], other["error"])
+    width = (found["high"] - found["low"]) / 2 / error
+    return found["gap"] / error, brentq(lambda df: stats.t.ppf(0.975, df) - width, 1, 100, xtol=1e-12)
 
 
 @EVERY

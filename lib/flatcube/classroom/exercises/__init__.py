@@ -39,6 +39,7 @@ CHAPTERS = {
     "9": "sharpness",
     "10": "pacbayes",
     "11": "scratchpad",
+    "12": "length",
 }
 TURN = "# your turn"  # a stub keeps the lines of the solution above this comment
 
