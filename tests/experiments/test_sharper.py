@@ -56,8 +56,8 @@ def test_a_trial_gives_the_same_numbers_again_and_its_members_are_independent():
 
 def test_the_last_row_is_measured_as_the_library_does():
     """With all inputs, the trial's number of directions, and directions of the network's own."""
-    rows = sharper.trial(replace(SMALL, steps=0))
-    members = networks.encoders(replace(SMALL, steps=0)).members()
+    still = replace(SMALL, steps=1, draws=((0, 1e-12, 0.0), (3, 1e-12, 0.0)))  # trains, but does not move
+    rows, members = networks.last(sharper.trial(still)), networks.encoders(still).members()
     bits = cube.to_bits(cube.points(2))
     for row, model, seed in zip(rows, members, networks.seeds(SMALL), strict=True):
         found = sharpness.average_direction(model, bits, rho=0.02, directions=20, seed=seed)
@@ -92,7 +92,8 @@ def _rows(slopes: dict[str, float], noise: float = 0.01) -> list[dict]:
     rng = np.random.default_rng(0)
     return [
         {**SAME, "function": name, "n": n, "seed": seed, "converged": int(seed > 0),
-         "reason": "end" if seed else "chance", "sharpness": 0.5 if seed == 0 else 0.1 + slope * n + noise * rng.normal()}
+         "reason": "end" if seed else "chance",
+         "sharpness": 0.5 if seed == 0 else 0.1 + slope * n + noise * rng.normal()}
         for name, slope in slopes.items() for n in (4, 6, 8, 12, 16) for seed in range(6)
     ]  # fmt: skip
 
@@ -132,7 +133,7 @@ def test_the_book_scale_is_the_one_that_was_promised():
     assert len({trial.steps for trial in grid}) == 1
     for function in CAST:
         seeds = {t.n: len(t.draws) for t in grid if t.functions == (function,)}
-        assert all(seeds[n] >= 5 for n in (4, 6, 8, 12))
+        assert all(seeds[n] >= 5 for n in (4, 8, 12))
     assert [trial.functions for trial in grid if trial.n == 16] == [("PARITY",)]
     assert {trial.width for trial in EXPERIMENT.trials("paper")} == {128} and len(EXPERIMENT.trials("paper")) == 1080
 
@@ -156,7 +157,7 @@ def test_wrong_input_is_answered_in_one_sentence(arguments, message):
     [
         (["run", "nothing"], "✗ name: expected one of sharper"),
         (["run", "sharper", "--scale", "huge"], "✗ scale: expected one of live, book, paper, got 'huge'"),
-        (["export", "sharper"], "✗ sharper: 17 of 17 trials of scale book are missing"),
+        (["export", "sharper"], "✗ sharper: 13 of 13 trials of scale book are missing"),
     ],
 )
 def test_the_command_line_explains_itself(tmp_path, capsys, words, message):

@@ -3,7 +3,7 @@
     flatcube run sharper --scale book
 
 Encoders learn PARITY, MAJORITY, FIRST and MEAN of n bits, all with the same number of steps; ``networks`` says what the
-rows hold. At book scale they have half of HR's width and see a quarter of its batch; the lengths are 4, 6, 8 and 12,
+rows hold. At book scale they have half of HR's width and see a quarter of its batch; the lengths are 4, 8 and 12,
 each with 5 seeds or more for every function, and PARITY of 16 bits shows how often training succeeds at all.
 """
 
@@ -81,7 +81,7 @@ def gaps(slopes: list[dict], of: str = "PARITY") -> list[dict[str, object]]:
 
 def _book() -> list[Trial]:
     few, more = ([(seed, 6e-4, 0.1) for seed in range(count)] for count in (5, 7))
-    grid = [Trial((function,), n, tuple(few)) for n in (4, 6, 8) for function in CAST]
+    grid = [Trial((function,), n, tuple(few)) for n in (4, 8) for function in CAST]
     grid += [Trial((function,), 12, tuple(more if function == "PARITY" else few)) for function in CAST]
     return [*grid, Trial(("PARITY",), 16, tuple(few[:4]))]
 

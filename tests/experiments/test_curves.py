@@ -1,0 +1,103 @@
+"""What the summaries of ``dynamics``, ``tradeoff`` and ``longer`` say of made-up networks whose truth is known."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from flatcube.experiments import dynamics, longer, networks, tradeoff, trends
+
+SAME = {"kind": "encoder", "n": 8, "rate": 1e-3, "decay": 0.1, "width": 32, "steps": 1000, "reason": "end"}
+
+
+def _curve(seed: int, drop: int, decay: float = 0.1, function: str = "PARITY") -> list[dict]:
+    """Error falls and sharpness jumps at ``drop``; then norm falls by 1 per 100 steps and log blow-up rises by half."""
+    own = SAME | {"function": function, "seed": seed, "decay": decay, "converged": 1, "reached": drop, "ended": 1000}
+    rows = []
+    for step in range(0, 1001, 100):
+        late = max(0, step - drop) / 100
+        rows.append(own | {"step": step, "error": 1e-4 if step >= drop else 0.9 + 0.01 * math.sin(step),
+                           "sharpness": 0.05 if step < drop else 0.4 - 0.01 * late,
+                           "norm": 20 - late, "blowup": 2 + late / 2})  # fmt: skip
+    return rows
+
+
+def test_a_drop_a_jump_and_the_way_after_it_are_found():
+    rows = [row for seed, drop in enumerate((200, 300, 500, 600)) for row in _curve(seed, drop)]
+    given_up = [row | {"converged": 0, "reached": -1, "seed": 9} for row in _curve(0, 200)]
+    tables = dynamics.summary(rows + given_up)
+    assert [(one["drop"], one["jump"], one["reached"]) for one in tables["networks"]] == [
+        (drop,) * 3 for drop in (200, 300, 500, 600)
+    ]
+    one = tables["networks"][0]
+    assert (one["before"], one["peak"]) == pytest.approx((0.05, 0.4))
+    assert one["late"] == pytest.approx(np.mean([0.34, 0.33, 0.32]))  # steps 800 to 1000
+    assert (one["norm"], one["blowup"], one["slope"], one["r"]) == pytest.approx((-8, 4, -0.5, -1))
+    assert tables["decays"][0]["networks"] == 4 and tables["decays"][0]["slope"] == pytest.approx(-0.5)
+    (together,) = tables["coincidence"]
+    assert (together["r"], together["apart"]) == pytest.approx((1, 0))
+
+
+def test_a_jump_elsewhere_is_not_called_a_coincidence():
+    rows = [row for seed, drop in enumerate((200, 300, 500, 600)) for row in _curve(seed, drop)]
+    for row in rows:
+        row["sharpness"] = 0.4 if row["step"] >= 900 - row["reached"] else 0.05
+    (together,) = dynamics.summary(rows)["coincidence"]
+    assert together["r"] == pytest.approx(-1) and together["apart"] > 100
+
+
+def _scattered(c: float, noise: float = 0.05) -> list[dict]:
+    rng = np.random.default_rng(0)
+    rows = []
+    for n in (5, 8, 11):
+        for seed in range(12):
+            norm = rng.uniform(8, 16) + 0.3 * n  # longer inputs also have larger norms: not what is asked for
+            height = 6 - 0.4 * norm + c * n + noise * rng.normal()
+            rows.append(SAME | {"function": "PARITY", "n": n, "seed": seed, "rate": 1e-3 + 1e-6 * seed, "converged": 1,
+                                "norm": norm, "blowup": height, "sharpness": 0.1})  # fmt: skip
+    return rows
+
+
+def test_the_shift_of_the_frontier_is_at_equal_norm():
+    (plane,) = tradeoff.summary(_scattered(0.2))["planes"]
+    assert plane["low"] < 0.2 < plane["high"] and plane["p"] < 1e-6
+    assert plane["b"] == pytest.approx(-0.4, abs=0.02)
+    (level,) = tradeoff.summary(_scattered(0.0))["planes"]
+    assert level["low"] < 0 < level["high"]
+    lost = [row | {"converged": 0, "blowup": 99.0, "seed": 50} for row in _scattered(0.2)]
+    assert tradeoff.summary(_scattered(0.2) + lost)["planes"] == [plane]
+
+
+def test_its_interval_holds_the_truth_as_often_as_it_says():
+    rng, held = np.random.default_rng(1), 0
+    for _ in range(400):
+        rows = [{"norm": rng.normal(), "n": n, "blowup": rng.normal()} for n in (5, 5, 8, 8, 11, 11)]
+        found = tradeoff.shift(rows)
+        held += found["low"] < 0 < found["high"]
+    assert stats.binomtest(held, 400, 0.95).pvalue > 1e-3
+    assert math.isnan(tradeoff.shift(rows[:3])["c"])
+    assert math.isnan(tradeoff.shift([row | {"n": 5} for row in rows])["c"])
+
+
+def test_long_inputs_enter_the_slope():
+    row = SAME | {"function": "MEAN", "converged": 1, "seed": 0}
+    rows = [row | {"n": n, "sharpness": 0.001 * n + 0.01 * (n == 64)} for n in (8, 64, 128)]
+    (slope,) = longer.summary(rows)["slopes"]
+    assert slope["slope"] == pytest.approx(trends.line([8, 64, 128], [0.008, 0.074, 0.128])["slope"])
+
+
+def test_the_last_row_of_a_network_is_the_one_that_counts():
+    first, second = SAME | {"function": "FIRST", "seed": "0", "error": "1"}, {"error": "0.5"}
+    assert [row["error"] for row in networks.last([first, first | second, first | {"seed": "1"}])] == [0.5, 1]
+
+
+def test_lines_agree_with_scipy_and_gaps_with_welch():
+    rng = np.random.default_rng(3)
+    x, noise = np.repeat([4.0, 8, 12], 5), rng.normal(size=(2, 15))
+    one, other = (trends.line(x, slope * x + 0.1 * wild) for slope, wild in zip((0.5, 0.2), noise, strict=True))
+    found = trends.gap(one, other, (13, 13))
+    assert found["low"] < 0.3 < found["high"] and found["p"] < 1e-6
+    assert trends.gap(one, one, (13, 13))["p"] == pytest.approx(1)
+    assert math.isnan(trends.line([4, 4, 4], [1, 2, 3])["slope"]) and math.isnan(trends.spread([])["mean"])
+    assert math.isnan(trends.gap({"slope": 1, "error": 0}, {"slope": 0, "error": 0}, (1, 1))["p"])

@@ -1,0 +1,38 @@
+"""Every experiment runs on the command line at its live scale, and its book scale fits into an hour of two cores."""
+
+import math
+import re
+
+import pytest
+
+from flatcube import cli
+from flatcube.experiments import engine
+
+NAMES = [experiment.name for experiment in engine.named()]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "sharper"])  # which test_sharper runs
+def test_it_runs_live_and_says_what_it_found(name, tmp_path, capsys):
+    (tmp_path / "_toc.yml").touch()
+    assert cli.main(["--root", str(tmp_path), "run", name, "--scale", "live", "--workers", "1"]) == 0
+    (experiment,) = engine.named(name)
+    said = capsys.readouterr().out
+    rows = engine.run(experiment, "live", folder=tmp_path / "runs", progress=False)  # all from the journal
+    assert len({tuple(row) for row in rows}) == 1  # the same columns everywhere
+    for table, lines in experiment.summary(rows).items():
+        assert lines and re.search(rf"^{table}$", said, re.MULTILINE), table
+    stored = [{key: str(value) for key, value in row.items()} for row in rows]
+    for table, lines in experiment.summary(stored).items():  # as it comes from a file
+        for mine, theirs in zip(experiment.summary(rows)[table], lines, strict=True):
+            assert mine.keys() == theirs.keys()
+            for key, value in mine.items():
+                same = value == theirs[key] or (isinstance(value, float) and math.isnan(value))
+                assert same or value == pytest.approx(theirs[key]), (table, key)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_book_scale_takes_an_hour_of_two_cores_at_most(name):
+    (experiment,) = engine.named(name)
+    assert experiment.grids.keys() == set(engine.SCALES) and experiment.figures
+    assert 0 < experiment.hours("live") < 0.02 < experiment.hours("paper")
+    assert experiment.hours("live") < experiment.hours("book") <= 2
