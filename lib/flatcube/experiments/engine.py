@@ -30,7 +30,7 @@ __all__ = ["Experiment", "SCALES", "named", "run", "Status", "status", "export"]
 
 SCALES = ("live", "book", "paper")
 
-_NAMES = ("sharper", "longer", "tradeoff", "dynamics", "signal", "stepwise", "initial")
+_NAMES = ("sharper", "longer", "tradeoff", "dynamics", "signal", "variants", "stepwise", "initial")
 
 
 @dataclass(frozen=True)

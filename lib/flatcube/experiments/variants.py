@@ -1,0 +1,139 @@
+"""Beyond the papers: does sharpness set PARITY apart in other networks, and another sensitive function in the encoder?
+
+    flatcube run variants --scale book
+
+Beside the plain encoder stand the same with RMSNorm ("rms") and with a causal mask ("causal"), an MLP and an LSTM with
+about as many weights (``rivals``). All learn PARITY and MAJORITY of 8 and of 12 bits, the plain encoder also HALF, the
+PARITY of the first half of the bits, whose sensitivity is n/2 everywhere. At one length, everything is trained with the
+same settings; ``networks`` says what the rows hold. At book scale there are 3 networks in a panel, or 2 of LSTMs and of
+MAJORITY in encoders.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import stats
+from torch import nn
+
+from flatcube.experiments import networks, rivals, sharper
+from flatcube.experiments.engine import Experiment
+from flatcube.experiments.networks import Trial
+
+__all__ = ["KINDS", "trial", "summary", "ratio", "EXPERIMENT"]
+
+_RIVALS = {"mlp": rivals.Mlp, "lstm": rivals.Lstm}
+KINDS = (*networks.KINDS, *_RIVALS)
+
+
+def trial(trial: Trial) -> list[dict[str, object]]:
+    """Train and measure the networks of a trial."""
+    return networks.rows(trial, _ensemble(trial))
+
+
+def _ensemble(trial: Trial) -> nn.Module:
+    if trial.kind in _RIVALS:
+        return rivals.Rivals(_RIVALS[trial.kind], trial.n, trial.width, seeds=networks.seeds(trial))
+    if trial.kind not in networks.KINDS:
+        raise ValueError(f"kind: expected one of {', '.join([*networks.KINDS, *_RIVALS])}, got {trial.kind!r}")
+    return networks.encoders(trial)
+
+
+# --- what it says -----------------------------------------------------------------------------------------------------
+
+
+def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
+    """``panels``: for every kind what ``sharper.lengths`` says. Then ratios of the sharpness of those that converged:
+
+    ``functions``: of a sensitive ``function`` to MAJORITY, at equal kind and length; ``lengths``: of n to the shortest,
+    at equal kind and function; ``kinds``: of a kind to the encoder, at equal function and length.
+    """
+    rows = networks.last(rows)
+    shortest = min(int(row["n"]) for row in rows)
+    panels: dict[tuple[str, str, int], list[float]] = {}
+    for row in rows:
+        values = panels.setdefault((row["kind"], row["function"], int(row["n"])), [])
+        values += [row["sharpness"]] if row["converged"] else []
+    order = [kind for kind in KINDS if any(row["kind"] == kind for row in rows)]
+    tables: dict[str, list[dict[str, object]]] = {
+        "panels": [{"kind": kind} | line for kind in order
+                   for line in sharper.lengths([row for row in rows if row["kind"] == kind])],
+        "functions": [], "lengths": [], "kinds": [],
+    }  # fmt: skip
+    for (kind, function, n), values in panels.items():
+        others = {"functions": (kind, "MAJORITY", n), "lengths": (kind, function, shortest),
+                  "kinds": ("encoder", function, n)}  # fmt: skip
+        for name, other in others.items():
+            if other != (kind, function, n) and other in panels:
+                key = {"kind": kind, "function": function, "n": n}
+                tables[name].append(key | ratio(values, panels[other]))
+    return tables
+
+
+def ratio(some: list[float], others: list[float]) -> dict[str, float]:
+    """The ratio of geometric means, with the 95 % interval and the p-value of Student's t on the logarithms.
+
+    As there are few networks in a panel, the logarithms are taken to vary equally in the two.
+
+
+    >>> found = ratio([2.0, 4.0], [1.0, 1.5, 1.0])
+    >>> round(found["ratio"], 2), found["low"] < 1 < found["high"]
+    (2.47, True)
+    """
+    counts = {"converged": len(some), "others": len(others)}
+    if not some or not others:
+        return counts | dict.fromkeys(("ratio", "low", "high", "p"), math.nan)
+    top, bottom = np.log(some), np.log(others)
+    found = counts | {"ratio": float(np.exp(top.mean() - bottom.mean()))}
+    if len(some) < 2 or len(others) < 2:
+        return found | dict.fromkeys(("low", "high", "p"), math.nan)
+    test = stats.ttest_ind(top, bottom)
+    low, high = np.exp(test.confidence_interval(0.95))
+    return found | {"low": float(low), "high": float(high), "p": float(test.pvalue)}
+
+
+# --- the grids --------------------------------------------------------------------------------------------------------
+
+
+def cost(trial: Trial) -> float:
+    """Seconds of one core, roughly: an LSTM costs as much as an encoder, an MLP a quarter."""
+    return networks.cost(trial) * {"rms": 1.3, "causal": 1.3, "mlp": 0.25}.get(trial.kind, 1.0)
+
+
+_CAST = tuple((kind, function) for kind in KINDS for function in ("PARITY", "MAJORITY")) + (("encoder", "HALF"),)
+
+
+def _draws(count: int, rate: float) -> tuple[tuple[int, float, float], ...]:
+    return tuple((seed, rate, 0.1) for seed in range(count))
+
+
+def _live() -> list[Trial]:
+    options = {"width": 8, "batch": 32, "steps": 100, "chance_after": None, "every": 100, "directions": 10}
+    return [Trial(("MAJORITY", "PARITY"), 2, _draws(2, 1e-2), kind, **options) for kind in KINDS]
+
+
+def _book() -> list[Trial]:
+    options = {"width": 32, "batch": 256, "steps": 3500, "chance_after": 3000, "every": 500}
+    grid = []
+    for n in (8, 12):
+        for kind, function in _CAST:
+            few = kind == "lstm" or (function == "MAJORITY" and kind != "mlp")
+            grid.append(Trial((function,), n, _draws(2 if few else 3, 1e-3), kind, **options))
+    return grid
+
+
+def _paper() -> list[Trial]:
+    """The settings of HR App. E."""
+    options = {"width": 128, "batch": 1024, "steps": 10_000, "schedule": "constant", "chance_after": None}
+    return [Trial((f,), n, _draws(10, 3e-4), kind, **options) for n in (8, 12, 16, 20) for kind, f in _CAST]
+
+
+EXPERIMENT = Experiment(
+    name="variants",
+    title="Sharpness of other networks, and of another sensitive function",
+    figures="beyond the papers",
+    grids={"live": _live(), "book": _book(), "paper": _paper()},
+    trial=trial,
+    cost=cost,
+    summary=summary,
+)
