@@ -67,6 +67,11 @@ class Explorer(ABC):
         """A still picture of ``state`` as SVG, for homes without scripts."""
         return ""
 
+    @classmethod
+    def stored(cls) -> Any:
+        """What the page needs besides the state; a script that imports ``stored`` from the kit finds it there."""
+        return None
+
     @property
     def state(self) -> dict[str, Any]:
         """The present state; in JupyterLab it follows the reader's hands, and may be assigned."""
@@ -107,8 +112,7 @@ def explorer(name: str, /, **state: Any) -> Explorer:
     """The explorer called ``name``, in its default state but for what ``state`` says."""
     if name not in names():
         raise ValueError(f"name: there is no explorer {name!r}; there are {', '.join(names())}")
-    importlib.import_module(f"{__name__}.{name}")
-    return next(kind for kind in Explorer.__subclasses__() if kind.name == name)(**state)
+    return _kind(name)(**state)
 
 
 def names() -> list[str]:
@@ -131,8 +135,15 @@ def stylesheet() -> str:
     return (_HERE.parent / "site" / "elements.css").read_text(encoding="utf-8")
 
 
+def _kind(name: str) -> type[Explorer]:
+    importlib.import_module(f"{__name__}.{name}")
+    return next(kind for kind in Explorer.__subclasses__() if kind.name == name)
+
+
 def _joined(name: str) -> str:
     kit, own = ((_HERE / f"{stem}.js").read_text(encoding="utf-8") for stem in ("kit", name))
+    if " stored," in _IMPORT.search(own)[1]:
+        kit = kit.replace("stored = null", f"stored = {json.dumps(_kind(name).stored(), separators=(',', ':'))}")
     exported = ", ".join(_EXPORT.findall(kit))
     # the kit gets a scope of its own, so that an explorer may use any name it does not import
     scope = f"const kit = (() => {{\n{_EXPORT.sub('', kit)}\nreturn {{ {exported} }};\n}})();\n"

@@ -514,6 +514,9 @@ export function softmax(logits) {
 
 // ---------------------------------------------------------------------------------------------- state
 
+/** What an explorer's Python half hands over besides the state, put in when its script is made. @type {any} */
+export const stored = null;
+
 /** Tie an explorer to its model. `clean` turns anything into a full valid state or throws; a state that is refused
  * leaves the last good one on the page. States are never changed in place: every change is a new object.
  * @template State
