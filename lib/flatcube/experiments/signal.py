@@ -31,6 +31,7 @@ from torch import Tensor
 
 from flatcube import cube, fourier, gradients
 from flatcube.encoder import Config, Encoder
+from flatcube.experiments import trends
 from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import FUNCTIONS
 
@@ -136,15 +137,11 @@ def _at(function: str, n: float, rows: list[dict]) -> dict[str, object]:
 
 
 def _rate(rows: list[dict]) -> dict[str, float]:
-    found: dict[str, float] = {"networks": len(rows)}
-    for name, values in (("signal", [row["signal"] for row in rows]),
-                         ("ratio", [row["signal"] / row["noise"] for row in rows])):  # fmt: skip
-        if len({row["n"] for row in rows}) < 2 or len(rows) < 3:  # no line, or one without an error
-            found |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
-            continue
-        fit = stats.linregress([row["n"] for row in rows], np.log2(values))
-        slope, half = float(fit.slope), float(stats.t.ppf(0.975, len(rows) - 2) * fit.stderr)
-        found |= {name: slope, f"{name}_low": slope - half, f"{name}_high": slope + half}
+    n, found = [row["n"] for row in rows], {"networks": len(rows)}
+    signal = {"signal": [row["signal"] for row in rows], "ratio": [row["signal"] / row["noise"] for row in rows]}
+    for name, values in signal.items():
+        line = trends.line(n, np.log2(values))
+        found |= {name: line["slope"], f"{name}_low": line["low"], f"{name}_high": line["high"]}
     return found
 
 
