@@ -1,4 +1,4 @@
-"""Theorem 6 without training, and networks before training: the stored studies, recomputed at small size."""
+"""Theorem 6 without training: the stored study, recomputed at small size."""
 
 import json
 import math
@@ -8,8 +8,7 @@ import torch
 
 from flatcube import parity, sharpness
 from flatcube.amplifier import TARGETS
-from flatcube.classroom.claims import measurements
-from flatcube.experiments import brittle, initial, store
+from flatcube.experiments import brittle, store
 
 STUDY = store.load("brittle")
 
@@ -121,16 +120,3 @@ def test_a_critical_radius_lies_between_its_neighbours():
 def test_wrong_input_is_refused_in_one_sentence(call, complaint):
     with pytest.raises(ValueError, match=complaint):
         call()
-
-
-def test_networks_before_training():
-    again = initial.cell("encoder", 1, 1, "default")
-    (row,) = [r for r in store.load("initial") if list(r.values())[:4] == ["encoder", "1", "1", "default"]]
-    assert float(again["mean"]) == pytest.approx(float(row["mean"]), abs=0.02)
-    assert float(again["error"]) == pytest.approx(float(row["error"]), abs=0.005)
-    recurrent = initial.cell("LSTM", 2, 0, "default", networks=10)
-    assert 1.5 < float(recurrent["mean"]) < 2.5
-    found = initial.measured()
-    kept = measurements()["HR-S6-INIT"]
-    assert (found["verdict"], found["statement"]) == (kept.verdict, kept.statement)
-    assert math.isclose(initial.N / 2, 4)
