@@ -95,18 +95,19 @@ def test_training_teaches_the_steps():
 
 def _rows(slope: float) -> list[dict]:
     return [
-        {"n": n, "seed": seed, "step": 0, "converged": int(seed < 3), "final": 0.2, "free": 0.75,
+        {"n": n, "seed": seed, "step": 9, "converged": int(seed < 3), "final": 0.2, "free": 0.75,
          "sharpness": 9.0 if seed == 3 else 0.05 + slope * n + 0.001 * (seed - 1)}
         for n in (8, 32, 128) for seed in range(4)
     ]  # fmt: skip
 
 
 def test_the_summary_is_of_the_last_rows_that_converged():
-    early = [row | {"sharpness": 7.0, "final": 7.0} for row in _rows(0.0)]
+    early = [row | {"step": 0, "sharpness": 7.0, "final": 7.0} for row in _rows(0.0)]
     tables = stepwise.summary([{k: str(v) for k, v in row.items()} for row in early + _rows(1e-4)])
     assert [line["n"] for line in tables["lengths"]] == [8, 32, 128]
     line = tables["lengths"][1]
     assert (line["runs"], line["converged"], line["free"], line["final"]) == (4, 3, 0.75, pytest.approx(0.2))
+    assert line["untrained"] == 7
     assert [line[name] for name in ("least", "mean", "most")] == pytest.approx([0.0522, 0.0532, 0.0542])
     steps, final = tables["slopes"]
     assert steps["networks"] == 9 and steps["slope"] == pytest.approx(1e-4) and steps["low"] > 0

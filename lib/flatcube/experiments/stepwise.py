@@ -162,19 +162,17 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """Tables of the rows, as computed or as stored.
 
     ``lengths``: for every length, how many networks there are and how many ``converged``; mean, least and largest
-    sharpness of these; means of ``final`` of these and of ``free`` over all.
+    sharpness of these; means of ``final`` of these, of ``free`` over all, and of the sharpness of all ``untrained``.
     ``slopes``: the straight lines through ``sharpness`` and ``final`` of the networks that converged.
     """
-    ends = {}
-    for row in rows:
-        kept = {name: float(value) for name, value in row.items()}
-        ends[kept["n"], kept["seed"]] = kept  # the last of each network
-    lengths = []
+    numbers = [{name: float(value) for name, value in row.items()} for row in rows]
+    ends, lengths = {(row["n"], row["seed"]): row for row in numbers}, []  # the last row of each network
     for n in sorted({n for n, _ in ends}):
         mine = [row for row in ends.values() if row["n"] == n]
         good = [row for row in mine if row["converged"]]
         counts = {"n": int(n), "runs": len(mine), "converged": len(good)}
-        means = {name: _mean(name, some) for name, some in (("final", good), ("free", mine))}
+        means = {"final": _mean("final", good), "free": _mean("free", mine)}
+        means["untrained"] = _mean("sharpness", [row for row in numbers if row["n"] == n and row["step"] == 0])
         lengths.append(counts | trends.spread([r["sharpness"] for r in good]) | means)
     good = [row for row in ends.values() if row["converged"]]
     lines = {of: trends.line([r["n"] for r in good], [r[of] for r in good]) for of in ("sharpness", "final")}
@@ -200,7 +198,11 @@ def measured(rows: list[dict]) -> dict[str, str]:
     )  # fmt: skip
     low, flat = all(line["most"] < 0.1 for line in known), max(steps["low"], final["low"]) <= 0
     verdict = "agrees" if low and flat else "agrees in part" if low or flat else "differs"
-    statement = f"Mean sharpness of the networks that converged: {listed}. Slopes: {grows}."
+    untrained = trends.spread([line["untrained"] for line in tables["lengths"]])
+    statement = (
+        f"Mean sharpness of the networks that converged: {listed}; before training "
+        f"{untrained['least']:.3f} to {untrained['most']:.3f}. Slopes: {grows}."
+    )
     return {"id": "HR-F11", "verdict": verdict, "statement": statement, "results": "data/stepwise.csv",
             "command": "flatcube run stepwise --scale book && flatcube export stepwise --scale book"}  # fmt: skip
 
