@@ -64,6 +64,7 @@ def test_numbers_and_words_are_those_of_the_rows(few):
     assert (shown["error"], shown["sharpness"], shown["norm"], shown["blowup"]) == (0.1, 0.3, 12, -1)
     assert (shown["end"], shown["reached"], shown["ended"]) == ("converged", 750, 1000)
     assert (shown["fall"], shown["before"], shown["after"], shown["turn"]) == (250, 0.02, 0.3, "rose")
+    assert shown["last"] == 0.35
     assert shown["against:sharpness"] == 0.1  # of seed 1, the only one
     first = page({"function": "FIRST", "seed": 1, "step": 1000, "against": "PARITY"})
     assert (first["end"], first["turn"], first["against:error"]) == ("did not converge", "did not rise", 1.01)

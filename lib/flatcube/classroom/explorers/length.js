@@ -14,7 +14,7 @@ const EVERY = /** @type {number} */ (stored.every);
 const NETWORKS = /** @type {Network[]} */ (stored.networks.map((/** @type {any} */ [name, n, seed, end, reached, ...curves]) => ({ function: name, n, seed, end, reached, curves })));
 const MEASURES = /** @type {[string, string][]} */ ([["error", "Error (mean square)"], ["sharpness", "Sharpness L, ρ = 0.02"], ["norm", "Norm ‖θ‖"], ["blowup", "log of the blow-up"]]);
 const LAST = Math.max(...NETWORKS.map(({ curves }) => curves[0].length)) - 1; // the last record of the longest
-const TALL = 124, EDGE = 7, LOGS = 2, GOAL = -3; // the first two have logarithmic axes; below 10⁻³ a network has converged
+const WIDE = 500, TALL = 124, EDGE = 7, LOGS = 2, GOAL = -3; // the first two have logarithmic axes; below 10⁻³ a network has converged
 
 /** The different values of a field, in order. @type {<K extends keyof Network>(key: K, among?: Network[]) => Network[K][]} */
 const values = (key, among = NETWORKS) => [...new Set(among.map((network) => network[key]))];
@@ -57,7 +57,7 @@ function scale(m) {
 
 /** A curve that leaves out what is not finite. @type {(curve: (number | null)[], y: (value: number) => number, series: number | null) => any} */
 function path(curve, y, series) {
-  const d = curve.map((value, at) => (value === null ? "" : `${at && curve[at - 1] !== null ? "L" : "M"}${at / LAST} ${y(value).toFixed(2)}`)).join("");
+  const d = curve.map((value, at) => (value === null ? "" : `${at && curve[at - 1] !== null ? "L" : "M"}${((WIDE * at) / LAST).toFixed(2)} ${y(value).toFixed(2)}`)).join("");
   return svg("path", { d, "data-series": series });
 }
 
@@ -94,9 +94,9 @@ function render({ model, el }) {
     const root = h("section", {}, h("p", { class: "fx-title" }, `${title} `, own, rival), h("div", { class: "fx-bars" }, axis, plot), h("div", { class: "fx-steps", "aria-hidden": "true" }, h("span", {}, "0"), h("span", {}, "step"), h("span", {}, String(EVERY * LAST))));
     return { key, title, own, other, rival, y, plot, grid: svg("g", { class: "fx-grid" }, ...grid), root };
   });
-  const who = h("span"), end = h("b", { "data-value": "end" }), ended = h("b"), reached = h("b"), fall = h("b"), turn = h("b", { "data-value": "turn" }), before = h("span"), after = h("span");
+  const who = h("span"), end = h("b", { "data-value": "end" }), ended = h("b"), reached = h("b"), fall = h("b"), turn = h("b", { "data-value": "turn" }), before = h("span"), after = h("span"), last = h("span");
   const learnt = h("span", {}, " Its error was first below 10⁻³ at step ", reached, "."), next = h("span");
-  const change = h("span", {}, " The error fell most between step ", fall, " and step ", next, ": there the sharpness ", turn, ", from ", before, " to ", after, ".");
+  const change = h("span", {}, " The error fell most between step ", fall, " and step ", next, ": there the sharpness ", turn, ", from ", before, " to ", after, ". At the end it is ", last, ".");
   el.append(h("div", { class: "fx-box fx-curves" }, h("div", { class: "fx-controls" }, ...Object.values(menus).map(({ root }) => root)), h("div", { class: "fx-controls fx-space" }, cursor.root),
     h("div", { class: "fx-halves" }, ...panels.map(({ root }) => root)), h("p", { class: "fx-sentence fx-space", role: "status" }, who, end, "; training ended at step ", ended, ".", learnt, change),
     h("p", { class: "fx-hint" }, "Thick: the chosen network; dashed: the one it is compared with; thin: other seeds. Numbers are those at the vertical line; press a curve to move it. The last record is measured with more directions than the others.")));
@@ -123,7 +123,7 @@ function render({ model, el }) {
       if (rival) tell(other, `against:${key}`, reading[0]);
       const dots = shown.flatMap(([, series], k) => (reading[k] === null ? [] : [svg("circle", { r: 5, cx: x, cy: y(/** @type {number} */ (reading[k])), "data-series": series })]));
       const thin = seeds.filter((network) => network !== own).map(({ curves }) => path(curves[m], y, null)), thick = shown.map(([{ curves }, series]) => path(curves[m], y, series));
-      plot.replaceChildren(grid, svg("svg", { width: "100%", height: TALL, viewBox: `0 0 1 ${TALL}`, preserveAspectRatio: "none" }, ...thin, ...thick), svg("line", { class: "fx-cursor", x1: x, x2: x, y1: 0, y2: TALL }), ...dots);
+      plot.replaceChildren(grid, svg("svg", { width: "100%", height: TALL, viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: "none" }, ...thin, ...thick), svg("line", { class: "fx-cursor", x1: x, x2: x, y1: 0, y2: TALL }), ...dots);
       attributes(plot, { "aria-label": `${title} of ${name}, ${n} bits: at the start ${short(own.curves[m][0] ?? NaN)}, at step ${step} ${mine.textContent}, at the end ${short(own.curves[m][own.curves[m].length - 1] ?? NaN)}${rival ? `; ${against} ${other.textContent}` : ""}` });
     });
     who.textContent = `${name} of ${n} bits, seed ${seed}, `;
@@ -138,6 +138,7 @@ function render({ model, el }) {
     next.textContent = String(EVERY * (from + 1));
     tell(before, "before", sharpness[from]);
     tell(after, "after", sharpness[from + 1]);
+    tell(last, "last", sharpness[sharpness.length - 1]);
     turn.textContent = (sharpness[from + 1] ?? 0) > (sharpness[from] ?? 0) ? "rose" : "did not rise";
   });
   return explorer.start();

@@ -80,7 +80,13 @@ class LengthExplorer(Explorer):
         if own.end in ("converged", ENDS["end"]):
             before, after = own.sharpness[own.fall : own.fall + 2]
             turn = "rose" if after > before else "did not rise"
-            shown |= {"fall": own.fall * every, "before": before, "after": after, "turn": turn}
+            shown |= {
+                "fall": own.fall * every,
+                "before": before,
+                "after": after,
+                "turn": turn,
+                "last": own.sharpness[-1],
+            }
         if against:  # the same seed, if there is one, else the first
             rivals = {key[2]: network for key, network in known.items() if key[:2] == (against, n)}
             rival = rivals.get(seed, next(iter(rivals.values())))
