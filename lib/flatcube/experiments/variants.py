@@ -16,11 +16,12 @@ import numpy as np
 from scipy import stats
 from torch import nn
 
-from flatcube.experiments import networks, rivals, sharper
+from flatcube.experiments import networks, rivals
 from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import Trial
+from flatcube.experiments.sharper import lengths as panels_of
 
-__all__ = ["KINDS", "trial", "summary", "ratio", "EXPERIMENT"]
+__all__ = ["KINDS", "trial", "summary", "ratio", "measured", "EXPERIMENT"]
 
 _RIVALS = {"mlp": rivals.Mlp, "lstm": rivals.Lstm}
 KINDS = (*networks.KINDS, *_RIVALS)
@@ -57,7 +58,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     order = [kind for kind in KINDS if any(row["kind"] == kind for row in rows)]
     tables: dict[str, list[dict[str, object]]] = {
         "panels": [{"kind": kind} | line for kind in order
-                   for line in sharper.lengths([row for row in rows if row["kind"] == kind])],
+                   for line in panels_of([row for row in rows if row["kind"] == kind])],
         "functions": [], "lengths": [], "kinds": [],
     }  # fmt: skip
     for (kind, function, n), values in panels.items():
@@ -90,6 +91,53 @@ def ratio(some: list[float], others: list[float]) -> dict[str, float]:
     test = stats.ttest_ind(top, bottom)
     low, high = np.exp(test.confidence_interval(0.95))
     return found | {"low": float(low), "high": float(high), "p": float(test.pvalue)}
+
+
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """The rows of HR-X3, HR-SUM-NC1 and HR-SUM-OQ1 in ``data/measured.csv``, from the stored rows.
+
+    The first two agree if PARITY is sharper than MAJORITY, with the whole interval, at all lengths: with a causal mask,
+    or with that and with RMSNorm; in part, if at some. The third asks whether the trade-off moves: it agrees if the log
+    blow-up of HALF rises with the length, with the whole interval; in part, if only in the mean.
+    """
+    rows = networks.last(rows)
+    tables = summary(rows)
+    of = {(line["kind"], line["function"], line["n"]): line for line in tables["functions"]}
+    lengths = sorted({int(row["n"]) for row in rows})
+    found = []
+    for claim, kinds in (("HR-X3", ("causal",)), ("HR-SUM-NC1", ("rms", "causal"))):
+        lines = [of[kind, "PARITY", n] for kind in kinds for n in lengths]
+        apart = [line["low"] > 1 for line in lines]
+        verdict = "agrees" if all(apart) else "agrees in part" if any(apart) else "differs"
+        shown = "; ".join(map(_said, [*lines, *(of["encoder", "PARITY", n] for n in lengths)]))
+        found.append((claim, verdict, f"Sharpness of PARITY over that of MAJORITY, with 95 % intervals: {shown}."))
+    moved = {function: _moved(rows, function, lengths) for function in ("HALF", "PARITY")}
+    shift, low, _ = moved["HALF"]
+    verdict = "agrees" if low > 0 else "agrees in part" if shift > 0 else "differs"
+    ratios = "; ".join(_said(of["encoder", "HALF", n]) for n in lengths)
+    shifts = ", ".join("{}: {:+.2f} ({:+.2f} to {:+.2f})".format(name, *values) for name, values in moved.items())
+    found.append(("HR-SUM-OQ1", verdict, f"Parity of the first half of the bits. Its sharpness over that of MAJORITY, "
+                  f"with 95 % intervals: {ratios}. Change of log blow-up from {lengths[0]} to {lengths[-1]} bits: "
+                  f"{shifts}."))  # fmt: skip
+    made = {"results": "data/variants.csv",
+            "command": "flatcube run variants --scale book && flatcube export variants --scale book"}  # fmt: skip
+    return [{"id": claim, "verdict": verdict, "statement": said} | made for claim, verdict, said in found]
+
+
+def _said(line: dict) -> str:
+    ends = "no interval" if math.isnan(line["low"]) else f"{line['low']:.2g} to {line['high']:.2g}"
+    value = "unknown" if math.isnan(line["ratio"]) else f"{line['ratio']:.2g} ({ends})"
+    return f"{line['kind']}, n = {line['n']}: {value}, {line['converged']} and {line['others']} networks converged"
+
+
+def _moved(rows: list[dict], function: str, lengths: list[int]) -> tuple[float, float, float]:
+    """The change of the mean log blow-up from the shortest to the longest inputs, with its interval (Student's t)."""
+    short, long = ([row["blowup"] for row in rows if (row["kind"], row["function"], row["n"], row["converged"])
+                    == ("encoder", function, n, 1)] for n in (lengths[0], lengths[-1]))  # fmt: skip
+    if len(short) < 2 or len(long) < 2:
+        return (math.nan,) * 3
+    test = stats.ttest_ind(long, short)
+    return float(np.mean(long) - np.mean(short)), *map(float, test.confidence_interval(0.95))
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------
