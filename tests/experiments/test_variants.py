@@ -10,7 +10,7 @@ from scipy import stats
 from torch import nn
 
 from flatcube import sharpness
-from flatcube.experiments import engine, networks, rivals, variants
+from flatcube.experiments import networks, rivals, variants
 from flatcube.experiments.networks import Trial
 from flatcube.experiments.rivals import Lstm, Mlp, Rivals
 from flatcube.experiments.variants import EXPERIMENT
@@ -87,17 +87,6 @@ def test_a_trial_gives_the_same_numbers_again(kind):
     assert rows[2]["error"] != rows[0]["error"] and rows[2]["norm"] != rows[5]["norm"]
     alone = variants.trial(replace(trial, draws=trial.draws[1:]))
     assert alone[-1]["error"] == pytest.approx(rows[-1]["error"], rel=1e-3)
-
-
-def test_the_live_run():
-    rows = networks.last(engine.run(EXPERIMENT, "live", progress=False))
-    assert len(rows) == len(variants.KINDS) * 2 * 2
-    assert len({row["norm"] for row in rows}) == len(rows)  # no two networks are the same
-    for kind in variants.KINDS:
-        assert min(row["error"] for row in rows if row["kind"] == kind) < 0.1
-    tables = EXPERIMENT.summary(rows)
-    assert {line["kind"] for line in tables["panels"]} == set(variants.KINDS)
-    assert all(line["runs"] == 2 for line in tables["panels"])
 
 
 def _rows(levels: dict[tuple[str, str, int], float]) -> list[dict]:

@@ -156,8 +156,8 @@ def _draws(count: int, rate: float) -> tuple[tuple[int, float, float], ...]:
 
 
 def _live() -> list[Trial]:
-    options = {"width": 8, "batch": 32, "steps": 100, "chance_after": None, "every": 100, "directions": 10}
-    return [Trial(("MAJORITY", "PARITY"), 2, _draws(2, 1e-2), kind, **options) for kind in KINDS]
+    options = {"width": 8, "batch": 32, "steps": 60, "chance_after": None, "every": 60, "directions": 10}
+    return [Trial(("PARITY", "MAJORITY"), n, _draws(1, 1e-2), kind, **options) for n in (2, 3) for kind in KINDS]
 
 
 def _book() -> list[Trial]:
