@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from tests.browser import chromium
 
 pytest.register_assert_rewrite("tests.browser.hand")  # so that a failed comparison shows both sides
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
+PATIENCE_MS = 120_000  # on a busy machine
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -73,16 +74,16 @@ def visiting(browser: Browser, url: str, home: str, **options) -> Iterator[Visit
     """Open `url` in a fresh context, which is a window; every request outside `home` is refused and noted."""
     context = browser.new_context(**options)
     try:
-        with tab(context, url, home) as visit:
+        with watched(context.new_page(), url, home) as visit:
             yield visit
     finally:
         context.close()
 
 
 @contextlib.contextmanager
-def tab(context: BrowserContext, url: str, home: str) -> Iterator[Visit]:
-    """Open `url` in a tab of `context`, likewise."""
-    visit = Visit(context.new_page())
+def watched(page: Page, url: str, home: str) -> Iterator[Visit]:
+    """Open `url` in the tab `page`, likewise; on leaving, the tab is watched no more."""
+    visit = Visit(page)
 
     def gate(route):
         if route.request.url.startswith((home, "data:", "blob:")):
@@ -90,38 +91,48 @@ def tab(context: BrowserContext, url: str, home: str) -> Iterator[Visit]:
         visit.outside.append(route.request.url)
         return route.abort()
 
-    visit.page.route("**/*", gate)
-    visit.page.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
-    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
-    visit.page.on("response", lambda got: visit.missing.append(got.url) if got.status >= 400 else None)
-    try:
-        visit.page.goto(url, wait_until="load")
-        yield visit
-    finally:
-        visit.page.close()
+    noted = {
+        "console": lambda said: visit.errors.append(said.text) if said.type == "error" else None,
+        "pageerror": lambda error: visit.errors.append(str(error)),
+        "response": lambda got: visit.missing.append(got.url) if got.status >= 400 else None,
+    }
+    page.route("**/*", gate)
+    for event, note in noted.items():
+        page.on(event, note)
+    page.goto(url, wait_until="load")
+    yield visit
+    for event, note in noted.items():
+        page.remove_listener(event, note)
+    page.unroute("**/*", gate)
 
 
 class Windows:
-    """Windows of a browser, one for each view: a new one costs as much as a light page."""
+    """Windows of a browser, one for each view, whose tabs serve again: in a new one a page costs half as much again."""
 
     def __init__(self, browser: Browser):
-        self.browser, self.open = browser, {}
+        self.browser, self.open, self.free = browser, {}, {}
 
     @contextlib.contextmanager
     def visiting(self, url: str, home: str, **view) -> Iterator[Visit]:
         """Open `url` in a tab of the window with this view; the next reader there is another one."""
         key = repr(view)
         if key not in self.open:
-            self.open[key] = self.browser.new_context(**view)
+            self.open[key], self.free[key] = self.browser.new_context(**view), []
+            self.open[key].set_default_timeout(PATIENCE_MS)
+        window, free = self.open[key], self.free[key]
         try:
-            with tab(self.open[key], url, home) as visit:
+            with watched(free.pop() if free else window.new_page(), url, home) as visit:
+                others = set(window.pages) - {visit.page}
                 yield visit
                 with contextlib.suppress(Error):  # a page may have no storage
-                    visit.page.evaluate("localStorage.clear()")
-                for other in visit.page.context.pages[1:]:
-                    other.close()
+                    visit.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+                for opened in set(window.pages) - others - {visit.page}:
+                    opened.close()
+                visit.page.mouse.move(0, 0)
+            free.append(visit.page)
         except BaseException:
-            self.open.pop(key).close()  # whatever went wrong stays here
+            if self.open.get(key) is window:  # whatever went wrong stays here
+                self.open.pop(key).close()
             raise
 
 

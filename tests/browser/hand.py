@@ -62,8 +62,8 @@ def drag(slider, share):
     thumb, y = 8 + (box["width"] - 16) * (now - low) / (high - low), box["y"] + box["height"] / 2
     mouse.move(box["x"] + thumb, y)
     mouse.down()
-    mouse.move(box["x"] + thumb + 5, y, steps=2)
-    mouse.move(box["x"] + 8 + (box["width"] - 16) * share, y, steps=8)
+    mouse.move(box["x"] + thumb + 5, y)
+    mouse.move(box["x"] + 8 + (box["width"] - 16) * share, y, steps=4)
     mouse.up()
 
 

@@ -743,18 +743,24 @@ def same(a: tuple, b: tuple) -> bool:
     )
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_charts_with_inputs_show_what_the_library_computes(chapter, open_page):
-    with open_page(f"chapters/{chapter}.html") as visit:
-        charts = visit.page.locator(".fc-chart:has(.vega-bind)")
-        for at in range(charts.count()):
-            chart = Chart(chapter, charts.nth(at))
-            chart.compare()
-            controls = chart.element.locator(".vega-bind [name]")
-            for which in range(controls.count()):
-                chart.sweep(controls.nth(which))
-        assert charts.count() == len(EXPECTED.get(chapter, {}))
-        assert visit.errors == []
+@pytest.fixture(scope="module", params=CHAPTERS)
+def chapter(request, open_page):
+    """A chapter of the site, open: its name and the visit."""
+    with open_page(f"chapters/{request.param}.html") as visit:
+        yield request.param, visit
+
+
+def test_charts_with_inputs_show_what_the_library_computes(chapter):
+    name, visit = chapter
+    charts = visit.page.locator(".fc-chart:has(.vega-bind)")
+    for at in range(charts.count()):
+        chart = Chart(name, charts.nth(at))
+        chart.compare()
+        controls = chart.element.locator(".vega-bind [name]")
+        for which in range(controls.count()):
+            chart.sweep(controls.nth(which))
+    assert charts.count() == len(EXPECTED.get(name, {}))
+    assert visit.errors == []
 
 
 # ------------------------------------------------------------------------------------------------ explorers
@@ -805,16 +811,15 @@ class Reader(Hand):
         return [part for part in found.all() if part.is_visible() and part.is_enabled()]
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_explorers_show_what_the_library_computes(chapter, open_page):
-    with open_page(f"chapters/{chapter}.html") as visit:
-        roots = visit.page.locator(".fc-explorer")
-        assert roots.count() >= 1
-        for at in range(roots.count()):
-            root = roots.nth(at)
-            reader = Reader(visit.page, type(explorer(root.get_attribute("data-name"))), root)
-            reader.try_buttons()
-            reader.try_fields()
-            reader.try_menus()
-            reader.try_sliders()
-        assert visit.errors == []
+def test_explorers_show_what_the_library_computes(chapter):
+    visit = chapter[1]
+    roots = visit.page.locator(".fc-explorer")
+    assert roots.count() >= 1
+    for at in range(roots.count()):
+        root = roots.nth(at)
+        reader = Reader(visit.page, type(explorer(root.get_attribute("data-name"))), root)
+        reader.try_buttons()
+        reader.try_fields()
+        reader.try_menus()
+        reader.try_sliders()
+    assert visit.errors == []

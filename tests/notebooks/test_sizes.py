@@ -1,11 +1,14 @@
 """Every chapter also runs at a smaller size, as on a slow machine: papermill overrides its parameters."""
 
-import shutil
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from flatcube.press import notebook
 
@@ -31,17 +34,29 @@ def test_every_chapter_has_a_smaller_size():
     assert {path.stem for path in notebook.chapters(ROOT)} == set(SMALLER)
 
 
+@pytest.fixture(scope="module")
+def run_small() -> Iterator[Callable[[Path, dict], str | None]]:
+    """`run_small(chapter, parameters)`: None, or the first error of a run with these parameters."""
+    environment = os.environ | {"FLATCUBE_PRESS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
+    with subprocess.Popen([sys.executable, str(Path(__file__).with_name("small.py"))], **options) as server:
+
+        def answer(chapter: Path, parameters: dict) -> str | None:
+            server.stdin.write(json.dumps([str(chapter), parameters]) + "\n")
+            server.stdin.flush()
+            return json.loads(server.stdout.readline())
+
+        yield answer
+        server.stdin.close()
+
+
 @pytest.mark.parametrize("name", SMALLER)
-def test_a_chapter_runs_at_a_smaller_size(name: str, tmp_path: Path):
-    (tmp_path / "chapters").mkdir()
-    shutil.copy(ROOT / "chapters" / f"{name}.ipynb", tmp_path / "chapters")
-    shutil.copy(ROOT / "requirements.lock", tmp_path)
-    script = (
-        "import sys; from pathlib import Path; from flatcube.press import execute\n"
-        "if __name__ == '__main__':\n"
-        f"    (outcome,) = execute.run(Path(sys.argv[1]), parameters={SMALLER[name]!r})\n"
-        "    sys.exit(outcome.error)\n"
-    )
-    (tmp_path / "run.py").write_text(script, encoding="utf-8")
-    done = subprocess.run([sys.executable, str(tmp_path / "run.py"), str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def test_a_chapter_runs_at_a_smaller_size(name: str, run_small):
+    assert run_small(ROOT / "chapters" / f"{name}.ipynb", SMALLER[name]) is None
+
+
+def test_a_size_that_breaks_a_chapter_is_seen(run_small, tmp_path: Path):
+    cells = [new_code_cell("SIZE = 2", metadata={"tags": ["parameters"]}), new_code_cell("1 / (SIZE - 1)")]
+    notebook.write(notebook.clean(new_notebook(cells=cells)), tmp_path / "01-a.ipynb")
+    assert run_small(tmp_path / "01-a.ipynb", {}) is None
+    assert run_small(tmp_path / "01-a.ipynb", {"SIZE": 1}) == "cell 3: ZeroDivisionError: division by zero"

@@ -19,7 +19,7 @@ from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import Trial
 from flatcube.experiments.sharper import CAST, trial
 
-__all__ = ["DECAYS", "curves", "summary", "EXPERIMENT"]
+__all__ = ["DECAYS", "curves", "summary", "measured", "EXPERIMENT"]
 
 DECAYS = (0.0, 0.1, 0.2, 0.3)
 _SETTLED = 0.25  # the last quarter of the steps counts as late
@@ -83,6 +83,46 @@ def _coincidence(found: list[dict]) -> dict[str, float]:
             "apart": float(np.median(away)) if away else np.nan}  # fmt: skip
 
 
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """Verdicts on HR Figs 3, 12, 13 and 14 and a check of its summary, each with its rule, over networks of PARITY.
+
+    - HR-F3 agrees if in most networks drop and jump are at most two evaluations apart, sharpness more than doubles, and
+      its late mean is below the peak; in part if some of these hold;
+    - HR-F12 and HR-SUM-E3 if with decay the norm falls and blow-up rises in all networks after the goal is reached;
+      the former also asks that sharpness changes by less than a half from peak to late;
+    - HR-F13 if late sharpness is lower without decay than with 0.1 (Mann and Whitney, p < 0.05), and above 3 times that
+      of MAJORITY and FIRST in the mean; in part if one of these holds;
+    - HR-F14 if with decay the way in norm and log blow-up has r < −0.9 in all networks, in part if in most.
+    """
+    tables = summary(rows)
+    found = [one for one in tables["networks"] if one["function"] == "PARITY"]
+    others = [one for one in tables["networks"] if one["function"] != "PARITY"]
+    step = sorted({float(row["step"]) for row in rows})[1]
+    near = [abs(one["jump"] - one["drop"]) <= 2 * step for one in found]
+    rise, decayed = [one["peak"] / one["before"] for one in found], [one for one in found if one["decay"] > 0]
+    traded = [one["norm"] < 0 < one["blowup"] for one in decayed]
+    late = {decay: [one["late"] for one in found if one["decay"] == decay] for decay in DECAYS}
+    test = stats.mannwhitneyu(late[0.0], late[0.1], alternative="less") if late[0.0] and late[0.1] else None
+    far = np.mean([one["late"] for one in found]) / np.mean([one["late"] for one in others])
+    straight = [one["r"] < -0.9 for one in decayed]
+    shown = ", ".join(f"{decay:g}: {np.mean(values):.2g}" for decay, values in late.items() if values)
+    fallen = [1 - one["late"] / one["peak"] for one in found]
+    said = f"With decay, after the goal, norm falls and blow-up rises in {sum(traded)} of {len(traded)} networks."
+    verdicts = [
+        ("HR-F3", [np.mean(near) > 0.5, np.median(rise) > 2, np.median(fallen) > 0], f"Drop and jump are at most "
+         f"{2 * step:.0f} steps apart in {sum(near)} of {len(near)} networks. From before the drop to the peak "
+         f"sharpness rises {np.median(rise):.1f} times; late it is {100 * np.median(fallen):.0f} % lower (medians)."),
+        ("HR-F12", [all(traded), np.median(fallen) < 0.5], f"{said} Late sharpness by decay: {shown}."),
+        ("HR-SUM-E3", [all(traded)], said),
+        ("HR-F13", [test is not None and test.pvalue < 0.05, far > 3], f"Late sharpness by decay: {shown}; 0 below 0.1 "
+         f"with p = {test.pvalue if test else np.nan:.2g}. PARITY is {far:.1f} times as sharp as MAJORITY and FIRST."),
+        ("HR-F14", [all(straight), np.mean(straight) > 0.5], "With decay, after the goal, r of log "
+         f"blow-up and norm has the median {np.median([one['r'] for one in decayed]):.2f} and is below −0.9 in "
+         f"{sum(straight)} of {len(straight)} networks."),
+    ]  # fmt: skip
+    return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in verdicts]
+
+
 def _draws(rate: float, decays: Iterable[float], seeds: int) -> tuple[tuple[int, float, float], ...]:
     return tuple((seed, rate, decay) for decay in decays for seed in range(seeds))
 
@@ -112,4 +152,5 @@ EXPERIMENT = Experiment(
     trial=trial,
     cost=networks.cost,
     summary=summary,
+    measured=measured,
 )

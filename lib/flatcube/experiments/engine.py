@@ -48,6 +48,7 @@ class Experiment:
     trial: Callable[[Any], list[Row]]
     cost: Callable[[Any], float]
     summary: Callable[[list[Row]], dict[str, list[Row]]]  # of all rows: tables by name
+    measured: Callable[[list[Row]], list[dict[str, str]]] = lambda rows: []  # id, verdict and statement for claims
 
     def trials(self, scale: str) -> list[Any]:
         """The trials at a scale, each once."""
@@ -170,7 +171,10 @@ def status(experiment: Experiment, *, folder: Path) -> list[Status]:
 
 
 def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: Path | None = None) -> int:
-    """Publish the rows of a finished scale as ``data/<name>.csv``, with its manifest; return their number."""
+    """Publish the rows of a finished scale as ``data/<name>.csv``, with its manifest; return their number.
+
+    At book scale, what they say about claims goes to ``data/measured.csv``.
+    """
     trials = experiment.addresses(scale)
     with Journal(_path(experiment, folder)) as journal:
         records = journal.records()
@@ -193,6 +197,8 @@ def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: P
     }
     command = " && ".join(f"flatcube {verb} {experiment.name} --scale {scale}" for verb in ("run", "export"))
     store.save(experiment.name, rows, command=command, folder=data, **made)
+    for said in experiment.measured(store.load(experiment.name, folder=data)) if scale == "book" else ():
+        store.record(said | {"results": f"data/{experiment.name}.csv", "command": command}, folder=data)
     return len(rows)
 
 

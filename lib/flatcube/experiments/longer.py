@@ -10,12 +10,12 @@ at 32 bits. Width 4 is far below the 12 L that Theorem 6 asks for.
 import math
 from collections.abc import Iterable
 
-from flatcube.experiments import networks, sharper
+from flatcube.experiments import networks, sharper, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import Trial
 from flatcube.experiments.sharper import trial
 
-__all__ = ["summary", "EXPERIMENT"]
+__all__ = ["summary", "measured", "EXPERIMENT"]
 
 _COMMON = {"width": 4, "chance_after": None, "directions": 50}
 
@@ -23,6 +23,24 @@ _COMMON = {"width": 4, "chance_after": None, "directions": 50}
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """The tables of ``sharper.summary``, here with slopes over all lengths."""
     return sharper.summary(rows, longest=math.inf)
+
+
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """HR-F7 agrees if the slope of MAJORITY is above 0, those of FIRST and MEAN are not told from 0, and PARITY fails.
+
+    In part, if some of these hold.
+    """
+    tables = summary(rows)
+    lines = {line["function"]: line for line in tables["slopes"]}
+    level = [lines[name]["low"] <= 0 <= lines[name]["high"] for name in ("FIRST", "MEAN")]
+    tried = [line for line in tables["lengths"] if line["function"] == "PARITY"]
+    fitted, runs = (sum(line[name] for line in tried) for name in ("converged", "runs"))
+    shown = "; ".join(f"{name} {trends.said(line)}" for name, line in lines.items() if name != "PARITY")
+    counts = ", ".join(f"{line['function']} {line['converged']} of {line['runs']} at {line['n']}"
+                       for line in tables["lengths"] if line["converged"] < line["runs"])  # fmt: skip
+    statement = f"Slopes of sharpness per bit, width 4, with 95 % intervals: {shown}. Converged, if not all: {counts}."
+    rules = [lines["MAJORITY"]["low"] > 0, *level, fitted < runs]
+    return [{"id": "HR-F7", "verdict": trends.verdict(rules), "statement": statement}]
 
 
 def _draws(seeds: Iterable[int], rate: float) -> tuple[tuple[int, float, float], ...]:
@@ -57,4 +75,5 @@ EXPERIMENT = Experiment(
     trial=trial,
     cost=networks.cost,
     summary=summary,
+    measured=measured,
 )

@@ -3,7 +3,7 @@
     flatcube run sharper --scale book
 
 Encoders learn PARITY, MAJORITY, FIRST and MEAN of n bits, all with the same number of steps; ``networks`` says what the
-rows hold. At book scale they have half of HR's width and see a quarter of its batch; the lengths are 4, 8 and 12,
+rows hold. At book scale they have half of HR's width and see a quarter of its batch; the lengths are 4, 6, 8 and 12,
 each with 5 seeds or more for every function, and PARITY of 16 bits shows how often training succeeds at all.
 """
 
@@ -13,7 +13,7 @@ from flatcube.experiments import networks, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import Trial
 
-__all__ = ["CAST", "LONGEST", "trial", "summary", "lengths", "gaps", "EXPERIMENT"]
+__all__ = ["CAST", "LONGEST", "trial", "summary", "lengths", "gaps", "PRINTED", "measured", "EXPERIMENT"]
 
 CAST = ("PARITY", "MAJORITY", "FIRST", "MEAN")
 LONGEST = 12  # of the lengths that enter a slope: beyond, too few networks converge
@@ -76,12 +76,64 @@ def gaps(slopes: list[dict], of: str = "PARITY") -> list[dict[str, object]]:
     ]
 
 
+# --- what it says about HR --------------------------------------------------------------------------------------------
+
+PRINTED = {"PARITY": 5.0e-2, "MAJORITY": 1.8e-3, "FIRST": 6.4e-5, "MEAN": -1.9e-5}  # slopes per bit, HR Table 2
+_ROWS = {"PARITY": "HR-TAB2-PAR", "MAJORITY": "HR-TAB2-MAJ", "FIRST": "HR-TAB2-FIR", "MEAN": "HR-TAB2-MEAN"}
+
+
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """Verdicts on HR Figs 1, 5 and 6, Table 2 and two checks of its summary, each with its rule.
+
+    - HR-F1 agrees if the slope of PARITY is above 0 and above that of MAJORITY, in part if one of these holds;
+    - HR-F5 if at the longest inputs PARITY is 10 times as sharp as all others and its slope above theirs; in part if
+      it is sharper;
+    - HR-F5b at most in part, since the line is extrapolated: if it is between ½ and 2 at 30 bits;
+    - a slope of Table 2 if the interval holds the printed one and, where that is significant, not 0; in part if one of
+      the two is so; HR-TAB2-CAP if the slope of PARITY is 100 times that of all others, in part if of some;
+    - HR-SUM-E1 and E2 if all PARITY networks of 8 to 12 bits are above 1, and all FIRST networks below 0.1.
+    """
+    tables = summary(rows)
+    lines = {line["function"]: line for line in tables["slopes"]}
+    steeper = {line["function"]: line for line in gaps(tables["slopes"])}
+    at = {(line["function"], line["n"]): line for line in tables["lengths"]}
+    parity, longest = lines["PARITY"], max(n for name, n in at if name == "MEAN")
+    rises, above = parity["low"] > 0, {name: line["low"] > 0 for name, line in steeper.items()}
+    times = {name: at["PARITY", longest]["mean"] / at[name, longest]["mean"] for name in steeper}
+    shown = "; ".join(f"{name} {trends.said(line)}" for name, line in lines.items())
+    differences = "; ".join(f"{name} {trends.said(line, 'gap')}" for name, line in steeper.items())
+    extrapolated = parity["intercept"] + 30 * parity["slope"]
+    found = [
+        ("HR-F1", [rises, above["MAJORITY"]], f"Slopes of sharpness per bit with 95 % intervals: {shown}. "
+         f"The slope of PARITY exceeds the others by: {differences}."),
+        ("HR-F5", [min(times.values()) > 10 and all(above.values()), min(times.values()) > 1],
+         f"At {longest} bits PARITY is " + ", ".join(f"{ratio:.1f} times as sharp as {name}" for name, ratio
+         in times.items()) + f". Its slope exceeds the others by: {differences}."),
+        ("HR-F5b", [False, 0.5 < extrapolated < 2], f"The line through PARITY's sharpness up to {longest} bits is at "
+         f"{extrapolated:.2g} at 30 bits; none was trained there."),
+    ]  # fmt: skip
+    for name, line in lines.items():
+        holds, apart = line["low"] <= PRINTED[name] <= line["high"], line["low"] > 0 or line["high"] < 0
+        holds_too = not apart if name == "MEAN" else apart  # the only one that is not significant in print
+        said = f"Slope {trends.said(line)} per bit, r = {line['r']:.2f}, p = {line['p']:.2g}; {line['converged']} runs."
+        found.append((_ROWS[name], [holds, holds_too], said))
+    ratios = {name: parity["slope"] / abs(lines[name]["slope"]) for name in steeper}
+    shown = ", ".join(f"{name} {ratio:.2g}" for name, ratio in ratios.items())
+    said = f"The slope of PARITY, divided by the size of the others': {shown}."
+    found.append(("HR-TAB2-CAP", [ratio >= 100 for ratio in ratios.values()], said))
+    for claim, name, right in (("HR-SUM-E1", "PARITY", lambda v: v > 1), ("HR-SUM-E2", "FIRST", lambda v: v < 0.1)):
+        ends = [at[name, n][end] for n in (8, 12) if (name, n) in at for end in ("least", "most")]
+        said = f"{name} of 8 and 12 bits has a sharpness between {min(ends):.2g} and {max(ends):.2g}."
+        found.append((claim, [right(min(ends)), right(max(ends))], said))
+    return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in found]
+
+
 # --- the grids --------------------------------------------------------------------------------------------------------
 
 
 def _book() -> list[Trial]:
     few, more = ([(seed, 6e-4, 0.1) for seed in range(count)] for count in (5, 7))
-    grid = [Trial((function,), n, tuple(few)) for n in (4, 8) for function in CAST]
+    grid = [Trial((function,), n, tuple(few)) for n in (4, 6, 8) for function in CAST]
     grid += [Trial((function,), 12, tuple(more if function == "PARITY" else few)) for function in CAST]
     return [*grid, Trial(("PARITY",), 16, tuple(few[:4]))]
 
@@ -106,4 +158,5 @@ EXPERIMENT = Experiment(
     trial=trial,
     cost=networks.cost,
     summary=summary,
+    measured=measured,
 )

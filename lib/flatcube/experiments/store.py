@@ -47,10 +47,11 @@ def save(
     (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
 
 
-def record(row: dict[str, str]) -> None:
+def record(row: dict[str, str], *, folder: Path | None = None) -> None:
     """Put the row of a claim into ``data/measured.csv``, in the place of the old one."""
-    known = {old["id"]: old for old in load("measured")}
-    _write(DATA / "measured.csv", (known | {row["id"]: row}).values())
+    folder = folder or DATA
+    known = {old["id"]: old for old in load("measured", folder=folder)} if (folder / "measured.csv").exists() else {}
+    _write(folder / "measured.csv", (known | {row["id"]: row}).values())
 
 
 def manifest(folder: Path) -> dict[str, dict]:

@@ -19,7 +19,7 @@ from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import Trial
 from flatcube.experiments.sharper import CAST, trial
 
-__all__ = ["summary", "shift", "EXPERIMENT"]
+__all__ = ["summary", "shift", "level", "measured", "EXPERIMENT"]
 
 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
@@ -52,6 +52,42 @@ def shift(rows: list[dict], confidence: float = 0.95) -> dict[str, float]:
     half, p = stats.t.ppf((1 + confidence) / 2, free) * error, 2 * stats.t.sf(abs(best[2]) / error, free)
     found = {"b": best[1], "c": best[2], "low": best[2] - half, "high": best[2] + half, "error": error, "p": p}
     return {name: float(value) for name, value in found.items()}
+
+
+def level(rows: list[dict], n: float) -> dict[str, float]:
+    """By how much PARITY's norm exceeds the others' at length n and equal log blow-up: a line in the latter for all."""
+    some = [row for row in rows if row["n"] == n]
+    swapped = [{"norm": row["blowup"], "n": float(row["function"] == "PARITY"), "blowup": row["norm"]} for row in some]
+    return shift(swapped)
+
+
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """Verdicts on HR Figs 2, 9 and 10, each with its rule.
+
+    - HR-F2 agrees if log blow-up falls with the norm at every length, with the whole interval, and the frontier of
+      PARITY moves up with n at equal norm; in part if one of these holds;
+    - HR-F9 likewise for the others, whose frontiers must not be told from level;
+    - HR-F10 if PARITY's norm at equal blow-up is above the others' at the longest inputs, and not told from it at the
+      shortest; in part if one of these holds.
+    """
+    tables, kept = summary(rows), [row for row in networks.last(rows) if row["converged"]]
+    planes = {line["function"]: line for line in tables["planes"]}
+    falls = {name: all(line["high"] < 0 for line in tables["lines"] if line["function"] == name) for name in planes}
+    moves = "; ".join(f"{name} {trends.said(line, 'c')}" for name, line in planes.items())
+    slopes = "; ".join(f"{line['function']} at {line['n']} bits {trends.said(line)}" for line in tables["lines"])
+    others = [name for name in planes if name != "PARITY"]
+    lengths = sorted({row["n"] for row in kept})
+    first, final = level(kept, lengths[0]), level(kept, lengths[-1])
+    moved = f"Log blow-up per bit at equal norm: {moves}."
+    found = [
+        ("HR-F2", [falls["PARITY"], planes["PARITY"]["low"] > 0], f"{moved} Slopes against the norm: {slopes}."),
+        ("HR-F9", [all(falls[name] for name in others),
+                   all(planes[name]["low"] <= 0 <= planes[name]["high"] for name in others)], moved),
+        ("HR-F10", [final["low"] > 0, first["low"] <= 0 <= first["high"]], "At equal blow-up the norm of PARITY "
+         f"exceeds that of the others by {trends.said(first, 'c')} at {lengths[0]:.0f} bits, {trends.said(final, 'c')} "
+         f"at {lengths[-1]:.0f}."),
+    ]  # fmt: skip
+    return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in found]
 
 
 def _draws(seeds: range, low: float, high: float, n: int) -> tuple[tuple[int, float, float], ...]:
@@ -90,4 +126,5 @@ EXPERIMENT = Experiment(
     trial=trial,
     cost=networks.cost,
     summary=summary,
+    measured=measured,
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-__all__ = ["line", "gap", "spread"]
+__all__ = ["line", "gap", "spread", "said", "verdict"]
 
 
 def line(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> dict[str, float]:
@@ -41,3 +41,17 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     """Mean, least and largest; not numbers, if there are none."""
     mean, least, most = (np.mean(values), min(values), max(values)) if len(values) else [math.nan] * 3
     return {"mean": float(mean), "least": float(least), "most": float(most)}
+
+
+def said(found: Mapping, name: str = "slope") -> str:
+    """A number with its interval, in words for a statement.
+
+    >>> said({"slope": 0.0512, "low": 0.041, "high": 0.0614})
+    '0.051 (0.041 to 0.061)'
+    """
+    return f"{found[name]:.2g} ({found['low']:.2g} to {found['high']:.2g})"
+
+
+def verdict(rules: Sequence[bool]) -> str:
+    """What the ledger says if all of these hold, or some, or none."""
+    return "agrees" if all(rules) else "agrees in part" if any(rules) else "differs"
