@@ -92,7 +92,8 @@ CODE = {
     "helper": "from draftbook import deeper\nEPS = 1\n\n\ndef used(x):\n    return deeper.twice(x)\n",
     "deeper": 'def twice(x):\n    """Twice."""\n    return 2 * x\n',
     "other": "def never():\n    return 0\n",
-    "study": "from draftbook.helper import used\nfrom draftbook import other\nSCALE = 3\n\n\n"
+    "third": "FACTOR = 5\n",
+    "study": "from draftbook.helper import used\nfrom draftbook import other, third\nSCALE = 3 * third.FACTOR\n\n\n"
              "def trial(x):\n    return SCALE * used(x)\n\n\ndef summary(rows):\n    return other.never()\n",
 }  # fmt: skip
 
@@ -101,6 +102,7 @@ CODE = {
     ("module", "old", "new", "same"),
     [
         ("study", "SCALE = 3", "SCALE = 4", False),
+        ("third", "FACTOR = 5", "FACTOR = 6", False),  # imported on one line with one that is not used
         ("study", "SCALE * used", "used", False),
         ("study", "return other.never()", "return 1", True),  # no trial calls it
         ("helper", "EPS = 1", "EPS = 2", False),

@@ -199,9 +199,9 @@ def code_version(function: Callable) -> str:
 def _reached(tree: ast.Module, start: str) -> list[ast.stmt]:
     """The statements of a module that a name leads to: definitions, constants, imports."""
     definitions: dict[str, ast.stmt] = {}
-    for statement in tree.body:
+    for statement in (part for whole in tree.body for part in _apart(whole)):
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            names = [alias.asname or alias.name.partition(".")[0] for alias in statement.names]
+            names = [statement.names[0].asname or statement.names[0].name.partition(".")[0]]
         elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
             names = [statement.name]
         else:
@@ -214,7 +214,17 @@ def _reached(tree: ast.Module, start: str) -> list[ast.stmt]:
         if statement is not None and statement not in found:
             found.append(statement)
             waiting += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    return sorted(found, key=lambda statement: statement.lineno)
+    return sorted(found, key=lambda statement: (statement.lineno, ast.dump(statement)))
+
+
+def _apart(statement: ast.stmt) -> list[ast.stmt]:
+    """An import of several names as imports of one each: those that are not used do not count."""
+    if isinstance(statement, ast.Import):
+        return [ast.copy_location(ast.Import([alias]), statement) for alias in statement.names]
+    if isinstance(statement, ast.ImportFrom):
+        each = (ast.ImportFrom(statement.module, [alias], statement.level) for alias in statement.names)
+        return [ast.copy_location(one, statement) for one in each]
+    return [statement]
 
 
 def _imports(statements: list[ast.stmt], book: str) -> set[str]:
