@@ -4,8 +4,8 @@
 
 Encoders learn the cast at several lengths, each network with a learning rate and a weight decay of its own, drawn
 uniformly; ``networks`` says what the rows hold. HR draws rates from 1·10⁻⁴ to 5·10⁻⁴ and decays from 0 to 0.4 for
-10,000 steps. At book scale there are 3,000 steps, so the rates are higher, 7·10⁻⁴ to 2·10⁻³; the lengths are 5, 8 and
-11, the width 32.
+10,000 steps. At book scale there are 5,000 steps, so the rates are higher, 5·10⁻⁴ to 1.5·10⁻³; the lengths are 5, 8
+and 11, the width 32.
 """
 
 import math
@@ -97,10 +97,10 @@ def _draws(seeds: range, low: float, high: float, n: int) -> tuple[tuple[int, fl
 
 
 def _book() -> list[Trial]:
-    options = {"width": 32, "batch": 128, "steps": 3000, "chance_after": None, "every": 500}
+    options = {"width": 32, "batch": 256, "steps": 5000, "chance_after": 4000, "every": 500}
     counts = {"PARITY": 12, "MAJORITY": 6, "FIRST": 6, "MEAN": 6}
     return [
-        Trial((function,), n, _draws(range(count), 7e-4, 2e-3, n), **options)
+        Trial((function,), n, _draws(range(count), 5e-4, 1.5e-3, n), **options)
         for n in (5, 8, 11)
         for function, count in counts.items()
     ]
