@@ -6,9 +6,10 @@ import re
 import pytest
 
 from flatcube import cli
-from flatcube.experiments import engine
+from flatcube.experiments import brittle, engine, store, testers
 
 NAMES = [experiment.name for experiment in engine.named()]
+STORED = [name for name in NAMES if (store.DATA / f"{name}.csv").exists()]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "sharper"])  # which test_sharper runs
@@ -36,3 +37,22 @@ def test_the_book_scale_takes_an_hour_of_two_cores_at_most(name):
     assert experiment.grids.keys() == set(engine.SCALES) and experiment.figures
     assert 0 < experiment.hours("live") < 0.02 < experiment.hours("paper")
     assert experiment.hours("live") < experiment.hours("book") <= 2
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_is_published_is_the_whole_book_scale(name):
+    (experiment,) = engine.named(name)
+    made = store.manifest(store.DATA)[f"{name}.csv"]
+    assert made["config"]["scale"] == "book" and made["config"]["trials"] == len(experiment.trials("book"))
+    assert made["command"] == f"flatcube run {name} --scale book && flatcube export {name} --scale book"
+    assert made["seconds"] <= 7200 and {"machine", "versions", "seeds", "code"} <= made.keys()
+
+
+def test_verdicts_are_those_of_the_stored_results():
+    said = {row["id"]: row for row in store.load("measured")}
+    found = [testers.measured(), brittle.measured()]
+    for name in STORED:
+        found += engine.named(name)[0].measured(store.load(name))
+    assert found and {row["id"] for row in found} == said.keys()
+    for row in found:
+        assert {key: said[row["id"]][key] for key in row} == row

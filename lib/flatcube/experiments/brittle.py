@@ -2,8 +2,8 @@
 
     python -m flatcube.experiments.brittle
 
-writes ``data/brittle.csv``. Every network has the same weights at every length. One row is the mean over 32
-directions on the sphere ‖Δ‖ = ρ‖θ‖ and over 64 random inputs:
+writes ``data/brittle.csv`` and the row of HR-S6-LEN in ``data/measured.csv``. Every network has the same weights at
+every length. One row is the mean over 32 directions on the sphere ‖Δ‖ = ρ‖θ‖ and over 64 random inputs:
 
 - ``variant``: ``layer norm``, ``RMSNorm``, ``epsilon`` (layer norm with ε = 10⁻⁵) or ``causal`` (layer norm, no
   position sees a later one);
@@ -21,11 +21,12 @@ from torch import Tensor
 
 from flatcube import blocks, cube, parity, sharpness
 from flatcube.amplifier import TARGETS
-from flatcube.experiments import store
+from flatcube.experiments import store, trends
 from flatcube.experiments.lines import Lines
 
 __all__ = [
-    "SEED", "LENGTHS", "RHOS", "VARIANTS", "LEVEL", "network", "inputs", "cell", "rows", "critical", "exponent", "main",
+    "SEED", "LENGTHS", "RHOS", "VARIANTS", "LEVEL", "network", "inputs", "cell", "rows", "critical", "exponent",
+    "measured", "main",
 ]  # fmt: skip
 
 SEED, DIRECTIONS, INPUTS = 9, 32, 64
@@ -121,6 +122,27 @@ def exponent(points: dict[int, float], confidence: float = 0.95) -> tuple[float,
     return float(fit.slope), float(fit.slope - half), float(fit.slope + half)
 
 
+def measured() -> dict[str, str]:
+    """The row of HR-S6-LEN in ``data/measured.csv``, from the stored study.
+
+    It agrees if the ρ that breaks PARITY falls with n, and faster than for the others, by the 95 % intervals.
+    """
+    study = store.load("brittle")
+    points = {target: critical(study, "layer norm", target) for target in TARGETS}
+    powers = {target: exponent(found) for target, found in points.items()}
+    others = [target for target in TARGETS if target != "parity"]
+    rules = [powers["parity"][2] < 0, all(powers["parity"][2] < powers[target][1] for target in others)]
+    shown = ", ".join(f"{name.upper()} n^{p:.2f} ({low:.2f} to {high:.2f})" for name, (p, low, high) in powers.items())
+    ends = {n: points["parity"][n] for n in (LENGTHS[0], LENGTHS[-1])}
+    broken = " and ".join(f"{rho:.1e} at {n} bits" for n, rho in ends.items())
+    statement = (
+        "Hand-built networks with the same weights at all lengths. As a share of the weights' norm, the shift that "
+        f"breaks PARITY (L > {LEVEL:g} Var f) is {broken}. It falls like {shown}."
+    )
+    return {"id": "HR-S6-LEN", "verdict": trends.verdict(rules), "statement": statement, "results": "data/brittle.csv",
+            "command": _COMMAND}  # fmt: skip
+
+
 def main() -> None:
     """Compute all rows and store them."""
     found = []
@@ -128,6 +150,7 @@ def main() -> None:
         found.append(row)
         print(*row.values(), file=sys.stderr)
     store.save("brittle", found, command=_COMMAND, seed=SEED)
+    store.record(measured())
 
 
 if __name__ == "__main__":
