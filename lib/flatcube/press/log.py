@@ -1,4 +1,4 @@
-"""The directive `{press-log}`: how long each chapter took and with which versions, from the press's own records."""
+"""How the results were made: `{press-log}`, from the press's own records, and `{stored-results}`, from the manifest."""
 
 from __future__ import annotations
 
@@ -10,19 +10,34 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-__all__ = ["PressLog", "setup"]
+__all__ = ["PressLog", "StoredResults", "setup"]
+
+
+def _log(directive: SphinxDirective) -> dict[str, Any]:
+    source = Path(directive.env.srcdir) / "chapters" / "press-log.json"
+    directive.env.note_dependency(str(source))
+    return json.loads(source.read_text(encoding="utf-8"))
 
 
 class PressLog(SphinxDirective):
     """Two tables: seconds per chapter in the run that made this site, and the versions it ran with."""
 
     def run(self) -> list[nodes.Node]:
-        source = Path(self.env.srcdir) / "chapters" / "press-log.json"
-        self.env.note_dependency(str(source))
-        log = json.loads(source.read_text(encoding="utf-8"))
+        log = _log(self)
         seconds = [[name, "not run" if s is None else f"{s:.1f}"] for name, s in log["seconds"].items()]
         versions = [list(pair) for pair in log["versions"].items()]
         return [_table(["Chapter", "Seconds"], seconds), _table(["Package", "Version"], versions)]
+
+
+class StoredResults(SphinxDirective):
+    """A table of what is stored in data/: the file, minutes of one core, the machine, the command that repeats it."""
+
+    def run(self) -> list[nodes.Node]:
+        rows = [
+            [name, f"{made['seconds'] / 60:.0f}", made.get("machine", "not recorded"), made["command"]]
+            for name, made in _log(self)["stored"].items()
+        ]
+        return [_table(["File in data/", "Minutes of one core", "Machine", "Command"], rows)]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> nodes.table:
@@ -39,4 +54,5 @@ def _row(cells: list[str]) -> nodes.row:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("press-log", PressLog)
+    app.add_directive("stored-results", StoredResults)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,6 +17,7 @@ from typing import Any
 import nbformat
 
 from flatcube.classroom.mime import CHART, ELEMENT
+from flatcube.experiments import store
 from flatcube.press import execute, notebook
 
 __all__ = ["CHART", "ELEMENT", "prepare", "element", "log"]
@@ -72,13 +73,13 @@ def _script(payload: dict[str, Any]) -> str:
 
 
 def log(root: Path) -> dict[str, Any]:
-    """What the page "How the results were made" shows: seconds per chapter and the versions in use."""
+    """What the page "How the results were made" shows: seconds per chapter, the versions in use, stored results."""
     seconds = {}
     for chapter in notebook.chapters(root):
         known = execute.record(root, chapter)
         seconds[chapter.stem] = known["seconds"] if known else None
     versions = {"Python": platform.python_version()} | {name: metadata.version(name) for name in SHOWN}
-    return {"seconds": seconds, "versions": versions}
+    return {"seconds": seconds, "versions": versions, "stored": store.manifest(root / "data")}
 
 
 def _copy(source: Path, target: Path) -> None:
