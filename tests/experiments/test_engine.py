@@ -1,5 +1,6 @@
 """Experiments: nothing is lost, nothing is computed twice, and it does not matter where it is computed."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -189,6 +190,19 @@ def test_published_tables_carry_how_they_were_made_and_are_verified(tmp_path):
         store.load("toy", folder=data)
 
 
+def test_what_results_say_of_claims_is_published_with_them(tmp_path):
+    def measured(rows):
+        return [{"id": "HR-F1", "verdict": "agrees", "statement": f"{len(rows)} rows."}]
+
+    experiment, data = dataclasses.replace(toy.experiment(3), measured=measured), tmp_path / "data"
+    engine.run(experiment, "book", folder=tmp_path, progress=False)
+    engine.export(experiment, folder=tmp_path, data=data)
+    engine.export(experiment, folder=tmp_path, data=data)  # the second takes the place of the first
+    (row,) = store.load("measured", folder=data)
+    assert (row["id"], row["statement"], row["results"]) == ("HR-F1", "6 rows.", "data/toy.csv")
+    assert row["command"] == "flatcube run toy --scale book && flatcube export toy --scale book"
+
+
 def test_every_stored_study_is_verified():
     for name, made in store.manifest(store.DATA).items():
         assert len(made["sha256"]) == 64 and store.load(name.removesuffix(".csv"))
@@ -201,6 +215,7 @@ def test_every_stored_study_is_verified():
         (lambda: engine.run(toy.experiment(1), "huge"), "^scale: expected one of live, book, got 'huge'$"),
         (lambda: engine.run(toy.experiment(1), workers=0), "^workers: expected a whole number from 1 on, got 0$"),
         (lambda: engine.run(toy.experiment(1), scheduler="tcp://127.0.0.1", progress=False), "^scheduler: no dask"),
+        (lambda: store.save("toy", [], command="none"), "^rows: expected at least one row for toy.csv, got none$"),
     ],
 )
 def test_wrong_input_is_answered_in_one_sentence(call, message):

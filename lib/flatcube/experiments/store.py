@@ -32,6 +32,8 @@ def save(
 
     The seconds are of processor time; those of this process, unless given.
     """
+    if not rows:
+        raise ValueError(f"rows: expected at least one row for {name}.csv, got none")
     folder = folder or DATA
     _write(folder / f"{name}.csv", rows)
     entries = manifest(folder)
