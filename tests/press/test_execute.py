@@ -59,6 +59,11 @@ def ran(root: Path, parameters: dict | None = None) -> list[str]:
     return json.loads(subprocess.run(call, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
 
 
+def stale(root: Path, parameters: dict | None = None) -> list[str]:
+    """The chapters that the press would execute now."""
+    return [c.stem for c in notebook.chapters(root) if not execute.is_fresh(root, c, parameters)]
+
+
 def output(root: Path, name: str) -> str:
     """The text that the last cell of the executed copy printed."""
     return execute.executed_copy(root, root / "chapters" / name).cells[-1].outputs[0].text
@@ -73,25 +78,19 @@ def test_only_what_changed_runs_again(book: Path):
     assert output(book, "01-a.ipynb") == "20\n"
 
     (book / "lib/toy/b.py").write_text("VALUE = 20\n")
-    assert ran(book) == ["02-b"]
+    assert stale(book) == ["02-b"]
 
     (book / "data/numbers.csv").write_text("30\n")
-    assert ran(book) == ["03-data"]
+    assert stale(book) == ["02-b", "03-data"]
+    assert ran(book) == ["02-b", "03-data"]
+    assert output(book, "03-data.ipynb") == "30\n\n"
 
     write_chapter(book, "03-data.ipynb", "print(open('../data/numbers.csv').read() + 'new')")
-    assert ran(book) == ["03-data"]
+    assert stale(book) == ["03-data"]
 
     (book / "lib/toy/__init__.py").write_text("# a line that both chapters read\n")
-    assert ran(book) == ["01-a", "02-b"]
-
-
-def test_parameters_and_versions_count(book: Path):
-    ran(book)
-    assert ran(book, {"SIZE": 5}) == ["01-a", "02-b", "03-data"]
-    assert output(book, "01-a.ipynb") == "50\n"
-    assert ran(book, {"SIZE": 5}) == []
-    (book / "requirements.lock").write_text("numpy==3\n")
-    assert ran(book, {"SIZE": 5}) == ["01-a", "02-b", "03-data"]
+    assert stale(book) == ["01-a", "02-b", "03-data"]
+    assert ran(book) == ["01-a", "02-b", "03-data"]
 
 
 def test_prose_alone_runs_nothing_but_is_shown(book: Path):
@@ -104,6 +103,15 @@ def test_prose_alone_runs_nothing_but_is_shown(book: Path):
     copy = execute.executed_copy(book, chapter)
     assert copy.cells[1].source == "Better prose."
     assert copy.cells[2].outputs[0].text == "20\n"
+
+
+def test_parameters_and_versions_count(book: Path):
+    assert ran(book, {"SIZE": 5}) == ["01-a", "02-b", "03-data"]
+    assert output(book, "01-a.ipynb") == "50\n"
+    assert ran(book, {"SIZE": 5}) == []
+    assert stale(book) == ["01-a", "02-b", "03-data"]
+    (book / "requirements.lock").write_text("numpy==3\n")
+    assert stale(book, {"SIZE": 5}) == ["01-a", "02-b", "03-data"]
 
 
 def test_a_failing_chapter_is_named_and_the_others_still_run(book: Path, tmp_path: Path):
