@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from flatcube import cube, encoder
-from flatcube.experiments import initial
+from flatcube.experiments import initial, store
 from flatcube.experiments.initial import EXPERIMENT, Trial
 
 SMALL = Trial(4, "encoder", 2, 4, "1", networks=6)
@@ -83,7 +83,7 @@ def test_the_summary_is_a_line_through_the_means():
     ],
 )
 def test_the_verdict_follows_from_the_numbers(rows, verdict, count):
-    found = initial.measured(rows)
+    (found,) = initial.measured(rows)
     assert found["verdict"] == verdict and f"below both in {count} of 9 pairs" in found["statement"]
     assert found["id"] == "HR-S6-INIT"
 
@@ -105,3 +105,11 @@ def test_the_book_scale_has_the_length_of_chapter_9():
     cells = [trial for trial in EXPERIMENT.trials("book") if trial.n == initial.N]
     assert len(cells) == 39 and {(trial.networks, trial.seed) for trial in cells} == {(60, 9)}
     assert EXPERIMENT.hours("book") < 0.15
+
+
+def test_what_is_stored_is_computed_again():
+    rows = store.load("initial")
+    (kept,) = [r for r in rows if list(r.values())[:5] == ["8", "encoder", "1", "1", "default"]]
+    (again,) = initial.trial(Trial(8, "encoder", 1, 1, "default"))
+    assert again["mean"] == pytest.approx(float(kept["mean"]), abs=0.02)
+    assert again["error"] == pytest.approx(float(kept["error"]), abs=0.005)

@@ -43,7 +43,7 @@ def test_the_book_scale_takes_an_hour_of_two_cores_at_most(name):
 def test_what_is_published_is_the_whole_book_scale(name):
     (experiment,) = engine.named(name)
     made = store.manifest(store.DATA)[f"{name}.csv"]
-    assert made["config"]["scale"] == "book" and made["config"]["trials"] == len(experiment.trials("book"))
+    assert made["scale"] == "book" and made["trials"] == len(experiment.trials("book"))
     assert made["command"] == f"flatcube run {name} --scale book && flatcube export {name} --scale book"
     assert made["seconds"] <= 7200 and {"machine", "versions", "seeds", "code"} <= made.keys()
 

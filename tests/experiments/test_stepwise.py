@@ -125,7 +125,7 @@ def test_the_summary_is_of_the_last_rows_that_converged():
     ],
 )
 def test_the_verdict_follows_from_the_numbers(rows, verdict):
-    found = stepwise.measured(rows)
+    (found,) = stepwise.measured(rows)
     assert found["verdict"] == verdict and found["id"] == "HR-F11" and "3 of 4" in found["statement"]
 
 

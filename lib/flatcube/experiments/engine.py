@@ -188,7 +188,9 @@ def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: P
     rows = [{name: _shown(value) for name, value in row.items()} for record in kept for row in record.rows]
     configs = [record.config for record in kept]
     made = {
-        "config": {"scale": scale, "trials": len(kept)} | {name: _distinct(configs, name) for name in configs[0]},
+        "scale": scale,
+        "trials": len(kept),
+        "config": {name: _distinct(configs, name) for name in configs[0]},
         "seeds": sorted({row["seed"] for record in kept for row in record.rows if "seed" in row}),
         "code": kept[0].version,
         "machine": "; ".join(sorted({record.machine for record in kept})),
