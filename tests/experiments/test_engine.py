@@ -180,7 +180,8 @@ def test_published_tables_carry_how_they_were_made_and_are_verified(tmp_path):
     stored = store.load("toy", folder=data)
     assert [float(row["value"]) for row in stored] == pytest.approx([row["value"] for row in rows], rel=1e-5)
     made = json.loads((data / "manifest.json").read_text())["toy.csv"]
-    assert made["scale"] == "book" and made["trials"] == 3 and made["config"]["n"] == [0, 1, 2] and made["seeds"] == [0, 1]
+    assert (made["scale"], made["trials"], made["seeds"]) == ("book", 3, [0, 1])
+    assert made["config"]["n"] == [0, 1, 2]
     assert made["command"] == "flatcube run toy --scale book && flatcube export toy --scale book"
     assert {"python", "numpy", "torch"} <= made["versions"].keys() and "cores" in made["machine"]
     assert made["seconds"] >= 0 and made["code"] == journal.code_version(toy.trial)
