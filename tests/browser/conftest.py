@@ -110,7 +110,7 @@ class Windows:
     """Windows of a browser, one for each view, whose tabs serve again: in a new one a page costs half as much again."""
 
     def __init__(self, browser: Browser):
-        self.browser, self.open, self.free = browser, {}, {}
+        self.browser, self.open, self.free, self.tabs = browser, {}, {}, set()
 
     @contextlib.contextmanager
     def visiting(self, url: str, home: str, **view) -> Iterator[Visit]:
@@ -121,15 +121,16 @@ class Windows:
             self.open[key].set_default_timeout(PATIENCE_MS)
         window, free = self.open[key], self.free[key]
         try:
-            with watched(free.pop() if free else window.new_page(), url, home) as visit:
-                others = set(window.pages) - {visit.page}
+            page = free.pop() if free else window.new_page()
+            self.tabs.add(page)
+            with watched(page, url, home) as visit:
                 yield visit
                 with contextlib.suppress(Error):  # a page may have no storage
                     visit.page.evaluate("localStorage.clear(), sessionStorage.clear()")
-                for opened in set(window.pages) - others - {visit.page}:
+                for opened in set(window.pages) - self.tabs:  # by the page, not by a test
                     opened.close()
-                visit.page.mouse.move(0, 0)
-            free.append(visit.page)
+                page.mouse.move(0, 0)
+            free.append(page)
         except BaseException:
             if self.open.get(key) is window:  # whatever went wrong stays here
                 self.open.pop(key).close()
