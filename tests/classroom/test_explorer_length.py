@@ -51,6 +51,15 @@ def test_a_wrong_state_is_refused_in_one_sentence(few, state, complaint):
         explorer("length", **state)
 
 
+def test_without_stored_networks_it_says_how_to_make_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "DATA", tmp_path)
+    length.networks.cache_clear()
+    for call in (page, length.LengthExplorer.picture):
+        with pytest.raises(ValueError, match="^data/sharper.csv is not there: flatcube run sharper and flatcube export"):
+            call({})
+    length.networks.cache_clear()
+
+
 def test_the_cursor_stands_at_a_record_and_a_rival_has_the_same_length(few):
     assert explorer("length", step=600).state["step"] == 500
     assert explorer("length", seed=1, step=9000).state["step"] == 500  # given up there

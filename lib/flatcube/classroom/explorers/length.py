@@ -71,7 +71,7 @@ class LengthExplorer(Explorer):
     @classmethod
     def displayed(cls, state: Mapping[str, Any]) -> dict[str, float | str]:
         function, n, seed, step, against = cls.complete(state).values()
-        every, known = networks()
+        every, known = _found()
         own, at = known[function, n, seed], step // every
         shown = {"step": step, "end": own.end, "ended": every * (len(own.error) - 1)}
         shown |= {key: getattr(own, key)[at] for key in MEASURES}
@@ -103,7 +103,7 @@ class LengthExplorer(Explorer):
     def picture(cls, state: Mapping[str, Any]) -> str:
         """The four curves, one below the other, each between its least and its largest number."""
         function, n, seed, _, _ = cls.complete(state).values()
-        own, parts = networks()[1][function, n, seed], []
+        own, parts = _found()[1][function, n, seed], []
         for row, key in enumerate(MEASURES):
             values = [(at, math.log(v) if key in MEASURES[:2] else v) for at, v in enumerate(getattr(own, key)) if v]
             low, high = (side(v for _, v in values) for side in (min, max))
@@ -118,6 +118,13 @@ def _check(key: str, value: Any, allowed: list) -> None:
     if isinstance(value, bool) or value not in allowed:
         words = ", ".join(str(one) or "nothing" for one in dict.fromkeys(allowed))
         raise ValueError(f"{key}: expected one of {words}, got {value!r}")
+
+
+def _found() -> tuple[int, dict[Key, Network]]:
+    """What ``networks`` gives, or what to do if nothing is stored."""
+    if not networks()[1]:
+        raise ValueError("data/sharper.csv is not there: flatcube run sharper and flatcube export sharper make it")
+    return networks()
 
 
 @cache
