@@ -55,7 +55,7 @@ def test_without_stored_networks_it_says_how_to_make_them(tmp_path, monkeypatch)
     monkeypatch.setattr(store, "DATA", tmp_path)
     length.networks.cache_clear()
     for call in (page, length.LengthExplorer.picture):
-        with pytest.raises(ValueError, match="^data/sharper.csv is not there: flatcube run sharper and flatcube export"):
+        with pytest.raises(ValueError, match="^data/sharper.csv is not there: flatcube run sharper and flatcube"):
             call({})
     length.networks.cache_clear()
 
