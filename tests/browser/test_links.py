@@ -1,8 +1,12 @@
-"""Every link inside the site leads to a page that exists, and to a place that exists on it."""
+"""Every link leads to a page that exists, and to a place that exists on it; every command can be copied."""
 
+import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from flatcube.experiments import store
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 
@@ -55,3 +59,10 @@ def test_a_dead_link_and_a_dead_anchor_are_found(tmp_path):
     (tmp_path / "a.html").write_text('<a href="b.html#here">x</a><a href="b.html#gone">x</a><a href="c.html">x</a>')
     (tmp_path / "b.html").write_text('<p id="here">x</p>')
     assert broken(tmp_path) == ["a.html → b.html#gone", "a.html → c.html"]
+
+
+def test_commands_that_repeat_stored_results_stand_there_as_they_are_typed():
+    page = (SITE / "chapters/results.html").read_text(encoding="utf-8")
+    code = " ".join(unescape(re.sub(r"<[^>]*>", "", part)) for part in re.findall(r"<code.*?</code>", page, re.DOTALL))
+    for made in store.manifest(store.DATA).values():
+        assert made["command"] in code

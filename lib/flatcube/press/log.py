@@ -34,13 +34,18 @@ class StoredResults(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         rows = [
-            [name, f"{made['seconds'] / 60:.0f}", made.get("machine", "not recorded"), made["command"]]
+            [name, f"{made['seconds'] / 60:.0f}", made.get("machine", "not recorded"), _code(made["command"])]
             for name, made in _log(self)["stored"].items()
         ]
         return [_table(["File in data/", "Minutes of one core", "Machine", "Command"], rows)]
 
 
-def _table(head: list[str], rows: list[list[str]]) -> nodes.table:
+def _code(text: str) -> nodes.paragraph:
+    """As code, or its two dashes would become a long one."""
+    return nodes.paragraph("", "", nodes.literal(text=text))
+
+
+def _table(head: list[str], rows: list[list[str | nodes.paragraph]]) -> nodes.table:
     group = nodes.tgroup(cols=len(head))
     group += [nodes.colspec(colwidth=1) for _ in head]
     group += nodes.thead("", _row(head))
@@ -48,8 +53,9 @@ def _table(head: list[str], rows: list[list[str]]) -> nodes.table:
     return nodes.table("", group)
 
 
-def _row(cells: list[str]) -> nodes.row:
-    return nodes.row("", *[nodes.entry("", nodes.paragraph(text=cell)) for cell in cells])
+def _row(cells: list[str | nodes.paragraph]) -> nodes.row:
+    given = (nodes.paragraph(text=cell) if isinstance(cell, str) else cell for cell in cells)
+    return nodes.row("", *[nodes.entry("", cell) for cell in given])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
