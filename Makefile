@@ -38,8 +38,8 @@ test: book               ## everything: library, notebooks, pages in a browser
 	$(BIN)/python -m tests.browser.chromium
 	$(BIN)/ruff check lib tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests --ignore tests/browser
+	$(BIN)/python -m pytest -p tests.notebooks.replay --nbval-lax chapters/[0-9][0-9]-*.ipynb
 	$(FLATCUBE) check
-	$(BIN)/python -m pytest -p tests.notebooks.replay --nbval-lax chapters
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests/browser
 
 bench: .venv/.ready      ## speed as ratios to other packages, measured in one run

@@ -77,7 +77,10 @@ def _notebooks(root: Path, options: argparse.Namespace) -> int:
     if not _executed(root, force=options.all):
         return 1
     for chapter in notebook.chapters(root):
-        notebook.write(execute.executed_copy(root, chapter), chapter)
+        copy = execute.executed_copy(root, chapter)
+        if notebook.first_difference(notebook.read(chapter), copy):
+            execute.forget(root, chapter)  # or a check would compare this run with itself
+        notebook.write(copy, chapter)
     return 0
 
 

@@ -101,6 +101,7 @@ def watched(page: Page, url: str, home: str) -> Iterator[Visit]:
         page.on(event, note)
     page.goto(url, wait_until="load")
     yield visit
+    page.goto("about:blank")  # nothing of this page is to be heard in the next one
     for event, note in noted.items():
         page.remove_listener(event, note)
     page.unroute("**/*", gate)
@@ -129,6 +130,7 @@ class Windows:
                     visit.page.evaluate("localStorage.clear(), sessionStorage.clear()")
                 for opened in set(window.pages) - self.tabs:  # by the page, not by a test
                     opened.close()
+                page.mouse.up()
                 page.mouse.move(0, 0)
             free.append(page)
         except BaseException:

@@ -29,7 +29,7 @@ COUNT = {
     "predict": ".fc-question[data-mounted=true] fieldset[data-kind=predict]",
 }
 
-# What axe can see of an element beside its neighbours: two elements of one kind get one verdict.
+# What axe looks at in an element itself: two of one kind get one verdict, but for what their attributes refer to.
 KIND = """
   const grounds = new Map([[null, ""]]);
   const ground = (e) => {  // what is painted behind its text
@@ -42,9 +42,11 @@ KIND = """
   };
   const kind = (e) => {
     const { color, fill, fontSize, fontWeight, textShadow } = getComputedStyle(e);
-    const look = [color, fill, fontSize, fontWeight, textShadow, ground(e), !e.textContent.trim()];
+    const seen = e.checkVisibility({ visibilityProperty: true });  // axe passes over what is not
+    const look = [color, fill, fontSize, fontWeight, textShadow, ground(e), !e.textContent.trim(), seen];
+    const given = (name) => (name === "role" ? e.role : !e.getAttribute(name).trim());
     const classes = (e.getAttribute("class") ?? "").replaceAll(/mjx-c[0-9A-F]+/g, "");  // a class for every letter
-    return [e.tagName, classes, e.getAttributeNames(), look].join();
+    return [e.tagName, classes, e.getAttributeNames().map((name) => [name, given(name)]), look].join();
   };"""
 
 # In code, formulas and charts an element goes if its kind is known; a row or an entry goes if all in it is known.
@@ -72,7 +74,7 @@ ONE_TEXT_OF_EACH_KIND = f"""() => {{
   const known = new Set(), repeated = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {{
     const text = texts.currentNode, e = text.parentElement;
-    if (!text.data.trim() || ["SCRIPT", "STYLE"].includes(e.tagName)) continue;
+    if (!/[\\p{{L}}\\p{{N}}]/u.test(text.data) || ["SCRIPT", "STYLE"].includes(e.tagName)) continue;  // nor at signs
     if (known.has(kind(e))) repeated.push([text, text.data]);
     known.add(kind(e));
   }}
@@ -98,6 +100,7 @@ def darken(page: Page) -> None:
     """Press the page's own button; its charts are drawn again."""
     page.locator(".fc-theme:visible").first.click()
     page.wait_for_function(REDRAWN)
+    page.evaluate("localStorage.clear()")  # the choice is not for pages that are opened beside this one
 
 
 @pytest.fixture(scope="module", params=[(name, view) for name in PAGES for view in VIEWS], ids="-".join)
@@ -170,16 +173,18 @@ def test_axe_finds_nothing_serious(seen):
     if page.viewport_size["width"] > 390:
         darken(page)
         assert findings(page, rules=COLOURS) == []
-        assert page.locator("[data-mounted=false]").count() == 0
-        assert seen.errors == []
+        assert seen.errors == seen.outside == seen.missing == []
 
 
 PLANTED = {
     "color-contrast: <b class=\"pale\">": '<b class="pale">low on paper</b>',
+    # behind one that is hidden and one without a letter, of the same kind
+    "color-contrast: <i class=\"pale\">low": '<span hidden><i class="pale">gone</i></span><i class="pale">, </i>'
+                                             '<i class="pale">low as well</i>',
     "color-contrast: <b style=\"color: #333\">": '<b style="color: #333">low in the dark</b>',
     "button-name: <button>": "<button></button>",
     "image-alt: <img ": '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=">',
-}
+}  # fmt: skip
 PLANT = """(faults) => {
   const style = document.createElement("style");
   style.textContent = ".pale { color: #ccc }";
@@ -197,10 +202,10 @@ def test_axe_still_finds_what_is_planted_among_repetitions(open_page):
         assert all(any(line.startswith(fault) for fault in PLANTED) for line in said), said
         return {fault for fault in PLANTED for line in said if line.startswith(fault)}
 
-    pale, dim, *others = PLANTED
+    pale, behind, dim, *others = PLANTED
     with open_page("chapters/notation.html", **VIEWS["wide"]) as visit:
         visit.page.evaluate(PLANT, list(PLANTED.values()))
-        assert found(visit.page) == {pale, *others}
+        assert found(visit.page) == {pale, behind, *others}
         darken(visit.page)
         assert found(visit.page, rules=COLOURS) == {dim}
     with open_page("chapters/notation.html", **VIEWS["phone"]) as visit:

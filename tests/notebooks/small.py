@@ -31,11 +31,12 @@ def run(path: Path, parameters: dict[str, Any]) -> str | None:
     os.chdir(path.parent)
     shell = InteractiveShell.instance(history_load_length=0)
     shell.history_manager.enabled = False
-    sys.stdout = io.StringIO()
+    sys.stdout, shown = io.StringIO(), []
+    shell.showtraceback = lambda *_, **__: shown.append(sys.exc_info()[1])  # also for an output that cannot be shown
     for index, cell in enumerate(parameterize_notebook(load_notebook_node(str(path)), parameters).cells, start=1):
         if cell.cell_type == "code":
             done = shell.run_cell(cell.source)
-            error = done.error_before_exec or done.error_in_exec
+            error = done.error_before_exec or done.error_in_exec or next(iter(shown), None)
             if error:
                 return f"cell {index}: {type(error).__name__}: {error}"
     return None

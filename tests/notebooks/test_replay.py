@@ -22,7 +22,7 @@ def write_chapter(root: Path, name: str, *, stored: str = "42\n", loose: str = "
     def written(path: Path, printed: str, unmarked: str, result: str) -> None:
         cells = [
             new_code_cell("print(6 * 7)", metadata=MARKED, outputs=[new_output("stream", text=printed)]),
-            new_code_cell("print(7 / 7)", outputs=[new_output("stream", text=unmarked)]),
+            new_code_cell("print(7 // 7)", outputs=[new_output("stream", text=unmarked)]),
             new_code_cell("word", metadata=MARKED, outputs=[new_output("execute_result", {"text/plain": result})]),
         ]
         for count, cell in enumerate(cells, start=1):

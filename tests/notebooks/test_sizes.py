@@ -60,3 +60,10 @@ def test_a_size_that_breaks_a_chapter_is_seen(run_small, tmp_path: Path):
     notebook.write(notebook.clean(new_notebook(cells=cells)), tmp_path / "01-a.ipynb")
     assert run_small(tmp_path / "01-a.ipynb", {}) is None
     assert run_small(tmp_path / "01-a.ipynb", {"SIZE": 1}) == "cell 3: ZeroDivisionError: division by zero"
+
+
+def test_an_output_that_cannot_be_shown_is_seen(run_small, tmp_path: Path):
+    source = "class Bad:\n    def _repr_mimebundle_(self, *_, **__):\n        raise ValueError('no paper')\nBad()"
+    cells = [new_code_cell("SIZE = 2", metadata={"tags": ["parameters"]}), new_code_cell(source)]
+    notebook.write(notebook.clean(new_notebook(cells=cells)), tmp_path / "01-a.ipynb")
+    assert run_small(tmp_path / "01-a.ipynb", {}) == "cell 3: ValueError: no paper"

@@ -128,6 +128,16 @@ def test_a_failing_chapter_is_named_and_the_others_still_run(book: Path, tmp_pat
     assert not execute.is_fresh(root, root / "chapters/02-b.ipynb")
 
 
+def test_outputs_that_were_just_refreshed_are_checked_against_another_run(book: Path, tmp_path: Path):
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "_toc.yml").touch()
+    shutil.copy(book / "requirements.lock", tmp_path)
+    write_chapter(tmp_path, "01-a.ipynb", "import random\nprint(random.random())")
+    for command, code in (("notebooks", 0), ("check", 1)):
+        call = [sys.executable, "-m", "flatcube.cli", command, "--root", str(tmp_path)]
+        assert subprocess.run(call, capture_output=True).returncode == code
+
+
 def test_refreshed_outputs_are_the_same_bytes_every_time(book: Path, tmp_path: Path):
     root = tmp_path / "book"
     shutil.copytree(book, root, ignore=shutil.ignore_patterns("_build"))

@@ -45,7 +45,6 @@ def test_stored_results_are_listed_with_what_it_takes_to_repeat_them(tmp_path):
     (tmp_path / "data").mkdir()
     made = {"toy.csv": {"command": "flatcube run toy", "seconds": 120, "machine": "a machine"}}
     (tmp_path / "data/manifest.json").write_text(json.dumps(made))
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n")
     assert pages.log(tmp_path)["stored"] == made
 
 

@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from flatcube.press import notebook, trace
 
-__all__ = ["Outcome", "run", "is_fresh", "executed_copy", "record"]
+__all__ = ["Outcome", "run", "is_fresh", "executed_copy", "record", "forget"]
 
 WORKERS = 2
 UNKNOWN_SECONDS = 10.0  # a guess for the progress bar, for a chapter that was never run
@@ -72,6 +72,11 @@ def record(root: Path, chapter: Path) -> dict[str, Any] | None:
     """What is known of the last execution of `chapter`: its key and its seconds, or None."""
     path = _copy_path(root, chapter).with_suffix(".json")
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def forget(root: Path, chapter: Path) -> None:
+    """Have `chapter` executed again the next time it is needed."""
+    _copy_path(root, chapter).with_suffix(".json").unlink(missing_ok=True)
 
 
 def _copy_path(root: Path, chapter: Path) -> Path:
