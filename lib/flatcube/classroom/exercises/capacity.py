@@ -65,8 +65,11 @@ covered.mistake(
 
 
 def _targets(rng: np.random.Generator) -> list[tuple]:
-    """A weight vector and inputs of different lengths, hard enough for several corrections."""
-    shapes = ((3, 5, 0.2), (4, 8, 0.2), (2, 20, 0.15))
+    """A weight vector and inputs of different lengths, hard enough for several corrections.
+
+    With these eps no (‖w‖B/ε)² is a whole number, which rounding could take for the one below.
+    """
+    shapes = ((3, 5, 0.2069), (4, 8, 0.1931), (2, 20, 0.1571))
     return [(rng.normal(size=d).round(1) + 1, (2 * rng.normal(size=(n, d))).round(1), eps) for d, n, eps in shapes]
 
 
