@@ -71,7 +71,7 @@
   all(boxes).forEach((box) => { watch.observe(box); reach(box); });
   addEventListener("load", () => {
     const maths = /** @type {any} */ (window).MathJax?.startup?.promise;
-    maths?.then(() => all(boxes).forEach(reach));
+    Promise.all([maths, document.fonts.ready]).then(() => all(boxes).forEach(reach));  // both change widths inside
   });
 
   // Copying a code cell.
