@@ -66,8 +66,8 @@ WITHOUT_REPETITIONS = f"""() => {{
   repeated.forEach((e) => e.remove());
 }}"""
 
-# One text of each kind keeps its words. The others become symbols, whose contrast axe does not look at, and which
-# name a link or a button as well as words do.
+# One text of each kind keeps its words. The others become dots: their contrast axe does not look at, they name a link
+# or a button as well as words do, and they are no wider.
 ONE_TEXT_OF_EACH_KIND = f"""() => {{
   {KIND}
   for (const [text, words] of window.hidden_words ?? []) text.data = words;  // of other colours
@@ -79,7 +79,7 @@ ONE_TEXT_OF_EACH_KIND = f"""() => {{
     known.add(kind(e));
   }}
   window.hidden_words = repeated;
-  for (const [text] of repeated) text.data = text.data.replaceAll(/\\S/g, "★");
+  for (const [text] of repeated) text.data = text.data.replaceAll(/\\S/g, ".");
 }}"""
 COLOURS = ["color-contrast", "link-in-text-block"]  # the rules that look at colours
 REDRAWN = """() => document.documentElement.dataset.theme === "dark"
