@@ -39,7 +39,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     counts = ", ".join(f"{line['function']} {line['converged']} of {line['runs']} at {line['n']}"
                        for line in tables["lengths"] if line["converged"] < line["runs"])  # fmt: skip
     statement = f"Slopes of sharpness per bit, width 4, with 95 % intervals: {shown}. Converged, if not all: {counts}."
-    rules = [lines["MAJORITY"]["low"] > 0, *level, fitted < runs]
+    rules = [lines["MAJORITY"]["low"] > 0, *level, runs > 0 and not fitted]
     return [{"id": "HR-F7", "verdict": trends.verdict(rules), "statement": statement}]
 
 

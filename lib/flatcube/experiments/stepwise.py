@@ -196,7 +196,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         f"{1000 * line['slope']:+.2f} per 1000 bits for {name} (95 % interval {1000 * line['low']:+.2f} to "
         f"{1000 * line['high']:+.2f})" for name, line in (("all steps", steps), ("the last step", final))
     )  # fmt: skip
-    low, flat = all(line["most"] < 0.1 for line in known), max(steps["low"], final["low"]) <= 0
+    low, flat = bool(known) and all(line["most"] < 0.1 for line in known), max(steps["low"], final["low"]) <= 0
     untrained = trends.spread([line["untrained"] for line in tables["lengths"]])
     statement = (
         f"Mean sharpness of the networks that converged: {listed}; before training "
