@@ -15,7 +15,6 @@ import pytest
 from flatcube import cube, fourier
 from flatcube.classroom import explorers
 from flatcube.classroom.explorers import bundle, explorer
-from flatcube.experiments import store
 from tests.browser.hand import IMPORT, MODEL, Hand
 
 
@@ -150,18 +149,14 @@ def test_a_formula_with_a_mistake_leaves_the_last_good_picture(hand):
     assert on.page.locator(".fx-error").text_content() == ""
 
 
-# One explorer shows stored networks, and works when they are there.
-READY = [name for name in explorers.names() if name != "length" or (store.DATA / "sharper.csv").exists()]
-
-
-@pytest.mark.parametrize("name", READY)
+@pytest.mark.parametrize("name", explorers.names())
 @pytest.mark.parametrize("width", [390, 1200])
 def test_no_explorer_is_wider_than_the_screen(workshop, name, width):
     with workshop(explorer(name), width=width) as visit:
         assert visit.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
-@pytest.mark.parametrize("name", READY)
+@pytest.mark.parametrize("name", explorers.names())
 def test_every_control_has_a_name_and_one_way_in(workshop, name):
     with workshop(explorer(name)) as visit:
         root = visit.page.locator(".fc-explorer")
