@@ -600,6 +600,85 @@ def territory(state: dict, stored: list[Row]) -> Iterator[Row]:
             yield {"kind": "Hessian", "rho": rho, "loss": 9 / 769 * 89.125 * rho**2}
 
 
+# ------------------------------------------------------------------------------------------------ chapter 12
+
+
+def ends(name: str) -> Iterator[tuple[dict[str, str], str]]:
+    """How every network of an experiment ended: its last row as stored, and whether it converged, in words."""
+    for row in store.load(name):
+        if row["step"] == row["ended"]:
+            yield row, "converged" if float(row["error"]) < 1e-3 else "not converged"
+
+
+def lengthened(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """All networks, each at its length."""
+    short = {"sharpness L": "sharpness", "norm of the weights": "norm", "log blow-up": "blowup"}
+    for row, converged in ends("sharper"):
+        value = float(row[short.get(state["measure"], "relative")])
+        yield {"function": row["function"], "n": int(row["n"]), "seed": int(row["seed"]), "value": value,
+               "state": converged}  # fmt: skip
+
+
+def far(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Those of width 4 that converged; logarithms to base ten, if asked for."""
+    for row, converged in ends("longer"):
+        if converged == "converged":
+            value = float(row["sharpness"])
+            value = value if state["axis"] == "linear" else np.log10(value)
+            yield {"function": row["function"], "n": int(row["n"]), "seed": int(row["seed"]), "value": value}
+
+
+def frontier(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Norm and log blow-up of the networks that compute the chosen function."""
+    for row, converged in ends("tradeoff"):
+        if (row["function"], converged) == (state["who"], "converged"):
+            yield {"bits": row["n"], "norm": float(row["norm"]), "blowup": float(row["blowup"])}
+
+
+def on_the_way(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """PARITY at all steps of training with the chosen decay."""
+    short = {"sharpness L": "sharpness", "norm of the weights": "norm", "log blow-up": "blowup"}
+    for row in store.load("dynamics"):
+        if row["function"] == "PARITY" and float(row["decay"]) == float(state["decay"]):
+            error = float(row["error"])
+            value = np.log10(error) if state["curve"] == "log₁₀ error" else float(row[short[state["curve"]]])
+            yield {"network": row["seed"], "step": int(row["step"]), "value": value,
+                   "state": "learnt" if error < 0.1 else "not learnt"}  # fmt: skip
+
+
+def heard(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Geometric means over networks of the signal in the first gradient, or of its ratio to a batch's noise."""
+    names = {"PARITY": "PARITY", "HALF": "PARITY of half", "RANDOM": "random function", "FIRST": "FIRST",
+             "MAJORITY": "MAJORITY"}  # fmt: skip
+    found: dict[tuple[str, int], list[float]] = {}
+    for row in store.load("signal"):
+        value = float(row["signal"]) / (1 if state["view"] == "size of the signal" else float(row["noise"]))
+        if row["function"] in names:
+            found.setdefault((names[row["function"]], int(row["n"])), []).append(value)
+    for (target, n), values in found.items():
+        yield {"target": target, "n": n, "value": float(np.exp(np.mean(np.log(values))))}
+
+
+def other_networks(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """All networks of the chosen length, by kind."""
+    kinds = {"encoder": "encoder", "rms": "RMS norm", "causal": "causal mask", "mlp": "MLP", "lstm": "LSTM"}
+    for row, converged in ends("variants"):
+        if row["n"] == state["bits"]:
+            target = row["function"].replace("HALF", "PARITY of half")
+            yield {"network": kinds[row["kind"]], "target": target, "seed": int(row["seed"]),
+                   "sharpness": float(row["sharpness"]), "state": converged}  # fmt: skip
+
+
+def at_first(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Untrained networks of the chosen depth, and random functions at half of n."""
+    scale = "3" if state["drawn"] == "large" else "default"
+    yield from ({"network": "random function", "n": n, "mean": n / 2} for n in (4, 6, 8, 10, 12))
+    for row in store.load("initial"):
+        name = {("encoder", "4"): "encoder, 4 heads", ("LSTM", "0"): "LSTM"}.get((row["kind"], row["heads"]))
+        if name and (row["scale"], row["layers"]) == (scale, state["depth"]):
+            yield {"network": name, "n": int(row["n"]), "mean": float(row["mean"])}
+
+
 # For each chapter and title of a chart with inputs: (state of the inputs, the rows stored in the chart) → the rows that
 # its marks must show. Only the fields of these rows are compared; marks without them, such as rules, are left out.
 EXPECTED: dict[str, dict[str, Shown]] = {
