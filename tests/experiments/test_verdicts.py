@@ -80,11 +80,11 @@ def test_long_inputs(slopes, fits, expected):
     assert ("PARITY 0 of 6 at 8" in found["statement"]) == (not fits)
 
 
-def _frontiers(slope, moves, above=(0.0, 0.0)):
+def _frontiers(slope, moves, above=(0.0, 0.0), cast=("PARITY", "MAJORITY", "FIRST", "MEAN")):
     """Log blow-up = 20 + slope · norm + move · n; PARITY's norm is larger by ``above`` at the least and most bits."""
     rng = np.random.default_rng(6)
     rows = []
-    for name in ("PARITY", "MAJORITY", "FIRST", "MEAN"):
+    for name in cast:
         for n in (5, 8, 11):
             for seed in range(8):
                 norm = rng.uniform(10, 15)
@@ -114,3 +114,13 @@ def test_norm_against_blowup(slope, moves, expected):
 )
 def test_the_norm_of_parity_at_equal_blowup(above, expected):
     assert _verdicts(tradeoff.measured(_frontiers(-1.0, {}, above)))["HR-F10"] == expected
+
+
+@pytest.mark.parametrize(("move", "expected"), [(0.2, "agrees"), (0.004, "agrees in part"), (-0.2, "differs")])
+def test_another_sensitive_function(move, expected):
+    cast = ("PARITY", "MAJORITY", "FIRST", "MEAN", "HALF")
+    rows = _frontiers(-1.0, {"HALF": move, "PARITY": 0.2}, cast=cast)
+    found = _verdicts(tradeoff.measured(rows))
+    assert found.pop("HR-SUM-OQ1") == expected
+    without = [row for row in rows if row["function"] != "HALF"]
+    assert found == _verdicts(tradeoff.measured(without))  # HALF touches no other verdict

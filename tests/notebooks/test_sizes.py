@@ -27,6 +27,7 @@ SMALLER = {
     "09-sharpness": {"SEED": 7, "N": 33},
     "10-pacbayes": {"SEED": 7, "T": 12},
     "11-scratchpad": {"SEED": 7, "T": 32},
+    "12-length": {"SEED": 7, "N": 3},
 }
 
 

@@ -93,11 +93,10 @@ def ratio(some: list[float], others: list[float]) -> dict[str, float]:
 
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:
-    """What the stored rows say of HR-X3, HR-SUM-NC1 and HR-SUM-OQ1.
+    """What the stored rows say of HR-X3 and HR-SUM-NC1.
 
-    The first two agree if PARITY is sharper than MAJORITY, with the whole interval, at all lengths: with a causal mask,
-    or with that and with RMSNorm; in part, if at some. The third asks whether the trade-off moves: it agrees if the log
-    blow-up of HALF rises with the length, with the whole interval; in part, if only in the mean.
+    They agree if PARITY is sharper than MAJORITY, with the whole interval, at all lengths: with a causal mask, or with
+    that and with RMSNorm; in part, if at some.
     """
     rows = networks.last(rows)
     tables = summary(rows)
@@ -109,13 +108,6 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         shown = "; ".join(map(_said, [*lines, *(of["encoder", "PARITY", n] for n in lengths)]))
         found.append((claim, [line["low"] > 1 for line in lines],
                       f"Sharpness of PARITY over that of MAJORITY, with 95 % intervals: {shown}."))  # fmt: skip
-    moved = {function: _moved(rows, function, lengths) for function in ("HALF", "PARITY")}
-    shift, low, _ = moved["HALF"]
-    ratios = "; ".join(_said(of["encoder", "HALF", n]) for n in lengths)
-    shifts = ", ".join("{}: {:+.2f} ({:+.2f} to {:+.2f})".format(name, *values) for name, values in moved.items())
-    found.append(("HR-SUM-OQ1", [shift > 0, low > 0],
-                  f"Parity of the first half of the bits. Its sharpness over that of MAJORITY, with 95 % intervals: "
-                  f"{ratios}. Change of log blow-up from {lengths[0]} to {lengths[-1]} bits: {shifts}."))  # fmt: skip
     return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in found]
 
 
@@ -123,16 +115,6 @@ def _said(line: dict) -> str:
     ends = "no interval" if math.isnan(line["low"]) else f"{line['low']:.2g} to {line['high']:.2g}"
     value = "unknown" if math.isnan(line["ratio"]) else f"{line['ratio']:.2g} ({ends})"
     return f"{line['kind']}, n = {line['n']}: {value}, {line['converged']} and {line['others']} networks converged"
-
-
-def _moved(rows: list[dict], function: str, lengths: list[int]) -> tuple[float, float, float]:
-    """The change of the mean log blow-up from the shortest to the longest inputs, with its interval (Student's t)."""
-    short, long = ([row["blowup"] for row in rows if (row["kind"], row["function"], row["n"], row["converged"])
-                    == ("encoder", function, n, 1)] for n in (lengths[0], lengths[-1]))  # fmt: skip
-    if len(short) < 2 or len(long) < 2:
-        return (math.nan,) * 3
-    test = stats.ttest_ind(long, short)
-    return float(np.mean(long) - np.mean(short)), *map(float, test.confidence_interval(0.95))
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------
