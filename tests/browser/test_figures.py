@@ -631,7 +631,7 @@ def far(state: dict, stored: list[Row]) -> Iterator[Row]:
 def frontier(state: dict, stored: list[Row]) -> Iterator[Row]:
     """Norm and log blow-up of the networks that compute the chosen function."""
     for row, converged in ends("tradeoff"):
-        if (row["function"], converged) == (state["who"], "converged"):
+        if (row["function"].replace("HALF", "PARITY of half"), converged) == (state["who"], "converged"):
             yield {"bits": row["n"], "norm": float(row["norm"]), "blowup": float(row["blowup"])}
 
 
@@ -742,6 +742,15 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "A pass pays with the cube of the length, a step does not": paid,
         "Straight lines: every one of these bounds asks for a power of the length": asked,
         "δ is a switch: it promises nothing, and then nearly everything": switched,
+    },
+    "12-length": {
+        "PARITY gets sharper with every length, MAJORITY a little, FIRST and MEAN not at all": lengthened,
+        "Squeezed into width 4, MAJORITY gets sharper, FIRST and MEAN do not": far,
+        "What weight decay takes from the norm, blow-up returns; PARITY pays more with every length": frontier,
+        "When PARITY is learnt, sharpness jumps; with weight decay it creeps up again": on_the_way,
+        "The first gradient hardly knows PARITY, and knows parities of half the bits even less": heard,
+        "PARITY is sharper in every kind of network that learns it; half of it is found less often": other_networks,
+        "Untrained encoders start out insensitive, unless their weights are large": at_first,
     },
 }
 
