@@ -5,8 +5,8 @@
 Beside the plain encoder stand the same with RMSNorm ("rms") and with a causal mask ("causal"), an MLP and an LSTM with
 about as many weights (``rivals``). All learn PARITY and MAJORITY of 8 and of 12 bits, the plain encoder also HALF, the
 PARITY of the first half of the bits, whose sensitivity is n/2 everywhere. At one length, everything is trained with the
-same settings; ``networks`` says what the rows hold. At book scale there are 3 networks in a panel, or 2 of LSTMs and of
-MAJORITY in encoders.
+same settings; ``networks`` says what the rows hold. At book scale there are 8 plain encoders for PARITY and for HALF at
+each length, 3 networks in other panels, or 2 of LSTMs and of MAJORITY in encoders.
 """
 
 import math
@@ -125,6 +125,7 @@ def cost(trial: Trial) -> float:
     return networks.cost(trial) * {"rms": 1.3, "causal": 1.3, "mlp": 0.25}.get(trial.kind, 1.0)
 
 
+_SENSITIVE = (("encoder", "PARITY"), ("encoder", "HALF"))  # compared with each other, so there are more of them
 _CAST = tuple((kind, function) for kind in KINDS for function in ("PARITY", "MAJORITY")) + (("encoder", "HALF"),)
 
 
@@ -143,7 +144,8 @@ def _book() -> list[Trial]:
     for n in (8, 12):
         for kind, function in _CAST:
             few = kind == "lstm" or (function == "MAJORITY" and kind != "mlp")
-            grid.append(Trial((function,), n, _draws(2 if few else 3, 1e-3), kind, **options))
+            count = 8 if (kind, function) in _SENSITIVE else 2 if few else 3
+            grid.append(Trial((function,), n, _draws(count, 1e-3), kind, **options))
     return grid
 
 
