@@ -623,7 +623,7 @@ def far(state: dict, stored: list[Row]) -> Iterator[Row]:
     """Those of width 4 that converged; logarithms to base ten, if asked for."""
     for row, converged in ends("longer"):
         if converged == "converged":
-            value = float(row["sharpness"])
+            value = float(f"{float(row['sharpness']):.5g}")  # as the chart stores it
             value = value if state["axis"] == "linear" else np.log10(value)
             yield {"function": row["function"], "n": int(row["n"]), "seed": int(row["seed"]), "value": value}
 
