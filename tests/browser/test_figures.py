@@ -746,10 +746,10 @@ EXPECTED: dict[str, dict[str, Shown]] = {
     "12-length": {
         "PARITY gets sharper with every length, MAJORITY a little, FIRST and MEAN not at all": lengthened,
         "Squeezed into width 4, MAJORITY gets sharper, FIRST and MEAN do not": far,
-        "What weight decay takes from the norm, blow-up returns; PARITY pays more with every length": frontier,
+        "Weight decay turns norm into blow-up; PARITY pays more with every length": frontier,
         "When PARITY is learnt, sharpness jumps; with weight decay it creeps up again": on_the_way,
-        "The first gradient hardly knows PARITY, and knows parities of half the bits even less": heard,
-        "PARITY is sharper in every kind of network that learns it; half of it is found less often": other_networks,
+        "The first gradient hardly knows PARITY, and parities of half the bits even less": heard,
+        "PARITY is sharper wherever it is learnt; half of it is found less often": other_networks,
         "Untrained encoders start out insensitive, unless their weights are large": at_first,
     },
 }

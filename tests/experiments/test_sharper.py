@@ -122,6 +122,18 @@ def test_gaps_between_slopes_have_the_level_they_claim():
     assert first["low"] < 0 < first["high"] and first["p"] > 0.05
 
 
+def test_networks_can_be_compared_at_equal_time_since_they_learnt():
+    rows = [
+        {**SAME, "function": "PARITY", "n": n, "seed": seed, "step": step, "reached": 100 * n, "reason": "end",
+         "converged": int(seed > 0), "sharpness": step - 100 * n}
+        for n in (4, 8) for seed in range(3) for step in range(0, 1001, 100)
+    ]  # fmt: skip
+    for age, expected in {200: [200] * 4, 150: [200] * 4, 300: [300] * 2, 700: []}.items():
+        found = sharper.aged([{name: str(value) for name, value in row.items()} for row in rows], age)
+        assert [row["sharpness"] for row in found] == expected
+        assert {row["seed"] for row in found} <= {1, 2}
+
+
 def test_no_line_is_drawn_through_one_length():
     lone = [row for row in _rows({"PARITY": 0.05}) if row["n"] == 4]
     assert math.isnan(sharper.summary(lone)["slopes"][0]["slope"])

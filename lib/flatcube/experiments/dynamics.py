@@ -92,6 +92,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     far = np.mean(late[0.0]) / np.mean([o["late"] for o in every if o["function"] != "PARITY" and o["decay"] == 0])
     straight = [one["r"] < -0.9 for one in decayed]
     shown = ", ".join(f"{decay:g}: {np.mean(values):.2g}" for decay, values in late.items() if values)
+    grown = {decay: [one["late"] / one["after"] for one in decayed if one["decay"] == decay] for decay in DECAYS[1:]}
+    times = ", ".join(f"{np.median(values):.2g} times with {decay:g}" for decay, values in grown.items() if values)
     kept = {decay: [one["kept"] for one in found if one["decay"] == decay] for decay in late}
     lost = ", ".join(f"{values.count(0)} with {decay:g}" for decay, values in kept.items())
     said = f"With decay, norm falls and blow-up rises in {sum(traded)} of {len(traded)} networks after the goal."
@@ -100,7 +102,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
          f"When the error falls from above 1/2 to below 1/10, sharpness rises {np.median(rise):.1f} times (median of "
          f"{len(rise)} networks, p = {jump:.2g}). Late it is below its peak in {sum(fallen)} of them."),
         ("HR-F12", [all(traded), 0.5 < np.median(change) < 2], f"{said} From the fall of the error to late in training "
-         f"sharpness changes {np.median(change):.1f} times. Late sharpness by decay: {shown}. Lost again: {lost}."),
+         f"sharpness changes {np.median(change):.1f} times ({times}; medians). Late sharpness by decay: {shown}. Lost "
+         f"again: {lost}."),
         ("HR-SUM-E3", [all(traded)], said),
         ("HR-F13", [lower < 0.05, far > 3], f"Late sharpness by decay: {shown}; 0 below 0.1 with p = {lower:.2g}. "
          f"Without decay PARITY is {far:.1f} times as sharp as MAJORITY and FIRST."),

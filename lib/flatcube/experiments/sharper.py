@@ -13,7 +13,7 @@ from flatcube.experiments import networks, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import Trial
 
-__all__ = ["CAST", "LONGEST", "trial", "summary", "lengths", "gaps", "PRINTED", "measured", "EXPERIMENT"]
+__all__ = ["CAST", "LONGEST", "trial", "summary", "lengths", "gaps", "aged", "PRINTED", "measured", "EXPERIMENT"]
 
 CAST = ("PARITY", "MAJORITY", "FIRST", "MEAN")
 LONGEST = 12  # of the lengths that enter a slope: beyond, too few networks converge
@@ -74,6 +74,18 @@ def gaps(slopes: list[dict], of: str = "PARITY") -> list[dict[str, object]]:
         for name, other in lines.items()
         if name != of
     ]
+
+
+def aged(rows: Iterable[dict], age: int) -> list[dict[str, object]]:
+    """Of every network that converged, its first record ``age`` steps or more after it reached the goal, if it has one.
+
+    ``summary`` of these compares networks that have been right for equally long, instead of trained for equally long.
+    """
+    found: dict[tuple, dict[str, object]] = {}
+    for row in (networks.last([row])[0] for row in rows):
+        if row["converged"] and row["step"] >= row["reached"] + age:
+            found.setdefault((row["function"], row["n"], row["seed"]), row)
+    return list(found.values())
 
 
 # --- what it says about HR --------------------------------------------------------------------------------------------

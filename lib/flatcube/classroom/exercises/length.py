@@ -10,7 +10,7 @@ from flatcube.classroom.exercises import exercise
 def _curves(rng: np.random.Generator) -> list[tuple]:
     """A network that forgets once, one that never learns, one that does, with random records."""
     forgets = np.arange(7) * 250, np.array([1.0, 0.5, 0.0005, 0.02, 0.0003, 0.0001, 0.0002]), 1e-3
-    never = np.arange(4) * 100, np.array([1.0, 0.9, 1.1, 0.8]), 0.5
+    never = np.arange(4) * 100, np.array([1.0, 0.9, 1.1, 0.5]), 0.5  # at the goal is not below it
     steps = np.cumsum(rng.integers(1, 9, 8)) * 10
     return [forgets, never, (steps, np.exp(-np.arange(8) + rng.uniform(-2, 2, 8)), 0.1)]
 
@@ -58,6 +58,11 @@ learned.mistake(
 learned.mistake(
     "That is the last step below the goal. The first is asked for.",
     lambda steps, errors, goal: int(steps[np.flatnonzero(errors < goal)[-1]]) if (errors < goal).any() else -1,
+)
+
+learned.mistake(
+    "One of these networks ends exactly at the goal. That is not below it.",
+    lambda steps, errors, goal: int(steps[np.flatnonzero(errors <= goal)[0]]) if (errors <= goal).any() else -1,
 )
 
 
@@ -108,6 +113,8 @@ slope.mistake(
     "You take the quantile of the normal distribution. The spread was estimated, too: that calls for Student's t.",
     _interval(lambda count: stats.norm.ppf(0.975)),
 )
+slope.mistake("1.96 is for a spread that is known. Here it was estimated.", _interval(lambda count: 1.96))
+slope.mistake("Two standard errors do for many points. With a handful it takes more.", _interval(lambda count: 2))
 slope.mistake(
     "Your quantile leaves 5 % on one side. The interval has two sides.",
     _interval(lambda count: stats.t.ppf(0.95, count - 2)),
