@@ -611,28 +611,29 @@ def ends(name: str) -> Iterator[tuple[dict[str, str], str]]:
 
 
 def lengthened(state: dict, stored: list[Row]) -> Iterator[Row]:
-    """All networks, each at its length."""
+    """All networks, each at its length; as a share of the outputs' variance, only those that converged."""
     short = {"sharpness L": "sharpness", "norm of the weights": "norm", "log blow-up": "blowup"}
     for row, converged in ends("sharper"):
         value = float(row[short.get(state["measure"], "relative")])
+        if state["measure"] in short or converged == "converged":
+            yield {"function": row["function"], "n": int(row["n"]), "seed": int(row["seed"]), "value": value,
+                   "state": converged}  # fmt: skip
+
+
+def far(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """Those of width 4; logarithms to base ten, if asked for."""
+    for row, converged in ends("longer"):
+        value = float(f"{float(row['sharpness']):.5g}")  # as the chart stores it
+        value = value if state["axis"] == "linear" else np.log10(value)
         yield {"function": row["function"], "n": int(row["n"]), "seed": int(row["seed"]), "value": value,
                "state": converged}  # fmt: skip
 
 
-def far(state: dict, stored: list[Row]) -> Iterator[Row]:
-    """Those of width 4 that converged; logarithms to base ten, if asked for."""
-    for row, converged in ends("longer"):
-        if converged == "converged":
-            value = float(f"{float(row['sharpness']):.5g}")  # as the chart stores it
-            value = value if state["axis"] == "linear" else np.log10(value)
-            yield {"function": row["function"], "n": int(row["n"]), "seed": int(row["seed"]), "value": value}
-
-
 def frontier(state: dict, stored: list[Row]) -> Iterator[Row]:
-    """Norm and log blow-up of the networks that compute the chosen function."""
+    """Norm and log blow-up of the networks for the chosen function."""
     for row, converged in ends("tradeoff"):
-        if (row["function"].replace("HALF", "PARITY of half"), converged) == (state["who"], "converged"):
-            yield {"bits": row["n"], "norm": float(row["norm"]), "blowup": float(row["blowup"])}
+        if row["function"].replace("HALF", "PARITY of half") == state["who"]:
+            yield {"bits": row["n"], "norm": float(row["norm"]), "blowup": float(row["blowup"]), "state": converged}
 
 
 def on_the_way(state: dict, stored: list[Row]) -> Iterator[Row]:
@@ -647,12 +648,13 @@ def on_the_way(state: dict, stored: list[Row]) -> Iterator[Row]:
 
 
 def heard(state: dict, stored: list[Row]) -> Iterator[Row]:
-    """Geometric means over networks of the signal in the first gradient, or of its ratio to a batch's noise."""
+    """Geometric means over networks of the signal in the first gradient, or how many batches make it equal to noise."""
     names = {"PARITY": "PARITY", "HALF": "PARITY of half", "RANDOM": "random function", "FIRST": "FIRST",
              "MAJORITY": "MAJORITY"}  # fmt: skip
     found: dict[tuple[str, int], list[float]] = {}
     for row in store.load("signal"):
-        value = float(row["signal"]) / (1 if state["view"] == "size of the signal" else float(row["noise"]))
+        value = float(row["signal"])
+        value = value if state["view"] == "size of the signal" else (float(row["noise"]) / value) ** 2
         if row["function"] in names:
             found.setdefault((names[row["function"]], int(row["n"])), []).append(value)
     for (target, n), values in found.items():
@@ -661,7 +663,7 @@ def heard(state: dict, stored: list[Row]) -> Iterator[Row]:
 
 def other_networks(state: dict, stored: list[Row]) -> Iterator[Row]:
     """All networks of the chosen length, by kind."""
-    kinds = {"encoder": "encoder", "rms": "RMS norm", "causal": "causal mask", "mlp": "MLP", "lstm": "LSTM"}
+    kinds = {"encoder": "encoder", "rms": "RMS", "causal": "causal", "mlp": "MLP", "lstm": "LSTM"}
     for row, converged in ends("variants"):
         if row["n"] == state["bits"]:
             target = row["function"].replace("HALF", "PARITY of half")
@@ -744,12 +746,12 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "δ is a switch: it promises nothing, and then nearly everything": switched,
     },
     "12-length": {
-        "PARITY gets sharper with every length, MAJORITY a little, FIRST and MEAN not at all": lengthened,
+        "Up to 12 bits PARITY gets sharper, MAJORITY a little, FIRST and MEAN do not": lengthened,
         "Squeezed into width 4, MAJORITY gets sharper, FIRST and MEAN do not": far,
         "Weight decay turns norm into blow-up; PARITY pays more with every length": frontier,
-        "When PARITY is learnt, sharpness jumps; with weight decay it creeps up again": on_the_way,
-        "The first gradient hardly knows PARITY, and parities of half the bits even less": heard,
-        "PARITY is sharper wherever it is learnt; half of it is found less often": other_networks,
+        "When PARITY is learnt, sharpness jumps; under strong decay it goes on rising": on_the_way,
+        "The first gradient hardly knows PARITY; from 6 bits on, it knows its half even less": heard,
+        "PARITY is sharper wherever it is learnt; at 12 bits, no encoder learns its half": other_networks,
         "Untrained encoders start out insensitive, unless their weights are large": at_first,
     },
 }
