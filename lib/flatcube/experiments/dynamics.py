@@ -72,8 +72,8 @@ def _described(curve: list[dict]) -> dict[str, object]:
 def measured(rows: list[dict]) -> list[dict[str, str]]:
     """Verdicts on HR Figs 3, 12, 13 and 14 and a check of its summary, each with its rule, over networks of PARITY.
 
-    - HR-F3 agrees if sharpness rises from before to after the fall of the error (sign test, p < 0.05), at least doubles
-      in the median, and is lower late than at its peak; in part if some of these hold;
+    - HR-F3 agrees if sharpness rises from before to after the fall of the error in all networks, at least doubles in
+      the median, and with HR's decay 0.1 is lower late than just after in most; in part if some of these hold;
     - HR-F12 and HR-SUM-E3 if with decay the norm falls and blow-up rises in all networks once the goal is reached; the
       former also asks that sharpness changes by less than a factor 2 on this way, in the median;
     - HR-F13 if late sharpness is lower without decay than with 0.1 (Mann and Whitney, p < 0.05), and above 3 times that
@@ -86,8 +86,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     late = {decay: [one["late"] for one in found if one["decay"] == decay] for decay in DECAYS}
     rise, change = ([one[b] / one[a] for one in some] for a, b, some in
                     (("before", "after", found), ("after", "late", decayed)))  # fmt: skip
-    jump = stats.binomtest(sum(ratio > 1 for ratio in rise), len(rise), alternative="greater").pvalue
-    fallen, traded = [one["late"] < one["peak"] for one in found], [one["norm"] < 0 < one["blowup"] for one in decayed]
+    fallen = [one["late"] < one["after"] for one in found if one["decay"] == DECAYS[1]]
+    traded = [one["norm"] < 0 < one["blowup"] for one in decayed]
     lower = stats.mannwhitneyu(late[0.0], late[0.1], alternative="less").pvalue
     far = np.mean(late[0.0]) / np.mean([o["late"] for o in every if o["function"] != "PARITY" and o["decay"] == 0])
     straight = [one["r"] < -0.9 for one in decayed]
@@ -98,16 +98,19 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     lost = ", ".join(f"{values.count(0)} with {decay:g}" for decay, values in kept.items())
     said = f"With decay, norm falls and blow-up rises in {sum(traded)} of {len(traded)} networks after the goal."
     verdicts = [
-        ("HR-F3", [jump < 0.05, np.median(rise) >= 2, np.mean(fallen) > 0.5],
-         f"When the error falls from above 1/2 to below 1/10, sharpness rises {np.median(rise):.1f} times (median of "
-         f"{len(rise)} networks, p = {jump:.2g}). Late it is below its peak in {sum(fallen)} of them."),
-        ("HR-F12", [all(traded), 0.5 < np.median(change) < 2], f"{said} From the fall of the error to late in training "
+        ("HR-F3", [min(rise) > 1, np.median(rise) >= 2, 2 * sum(fallen) > len(fallen)],
+         f"When the error falls from above 1/2 to below 1/10, sharpness rises in {sum(ratio > 1 for ratio in rise)} of "
+         f"{len(rise)} networks (as many decays for each seed), {np.median(rise):.1f} times in the median. With decay "
+         f"{DECAYS[1]:g} it is lower late in training than just after in {sum(fallen)} of {len(fallen)}."),
+        ("HR-F12", [bool(traded) and all(traded), 0.5 < np.median(change) < 2],
+         f"{said} From the fall of the error to late in training "
          f"sharpness changes {np.median(change):.1f} times ({times}; medians). Late sharpness by decay: {shown}. Lost "
          f"again: {lost}."),
-        ("HR-SUM-E3", [all(traded)], said),
+        ("HR-SUM-E3", [bool(traded) and all(traded)], said),
         ("HR-F13", [lower < 0.05, far > 3], f"Late sharpness by decay: {shown}; 0 below 0.1 with p = {lower:.2g}. "
          f"Without decay PARITY is {far:.1f} times as sharp as MAJORITY and FIRST."),
-        ("HR-F14", [all(straight), np.mean(straight) > 0.5], "With decay, after the goal, r of log blow-up and norm "
+        ("HR-F14", [bool(straight) and all(straight), 2 * sum(straight) > len(straight)],
+         "With decay, after the goal, r of log blow-up and norm "
          f"has the median {np.median([one['r'] for one in decayed]):.2f} and is below −0.9 in {sum(straight)} of "
          f"{len(straight)} networks."),
     ]  # fmt: skip

@@ -26,9 +26,9 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
 
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:
-    """HR-F7 agrees if the slope of MAJORITY is above 0, those of FIRST and MEAN are not told from 0, and PARITY fails.
+    """HR-F7 agrees if the slope of MAJORITY is above 0 and above those of FIRST and MEAN, and PARITY alone never fits.
 
-    In part, if some of these hold.
+    The slopes of FIRST and MEAN must not be told from 0. In part, if some of these hold.
     """
     tables = summary(rows)
     lines = {line["function"]: line for line in tables["slopes"]}
@@ -38,8 +38,13 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     shown = "; ".join(f"{name} {trends.said(line)}" for name, line in lines.items() if name != "PARITY")
     counts = ", ".join(f"{line['function']} {line['converged']} of {line['runs']} at {line['n']}"
                        for line in tables["lengths"] if line["converged"] < line["runs"])  # fmt: skip
-    statement = f"Slopes of sharpness per bit, width 4, with 95 % intervals: {shown}. Converged, if not all: {counts}."
-    rules = [lines["MAJORITY"]["low"] > 0, *level, runs > 0 and not fitted]
+    others = [line for line in tables["lengths"] if line["function"] != "PARITY"]
+    alone = runs > 0 and not fitted and any(line["converged"] for line in others)
+    steeper = {line["function"]: line for line in sharper.gaps(tables["slopes"], of="MAJORITY")}
+    rules = [lines["MAJORITY"]["low"] > 0, *level, alone, *(steeper[name]["low"] > 0 for name in ("FIRST", "MEAN"))]
+    differences = "; ".join(f"{name} {trends.said(steeper[name], 'gap')}" for name in ("FIRST", "MEAN"))
+    statement = f"Slopes of sharpness per bit, width 4, with 95 % intervals: {shown}. That of MAJORITY exceeds: "
+    statement += f"{differences}. Converged, if not all: {counts}."
     return [{"id": "HR-F7", "verdict": trends.verdict(rules), "statement": statement}]
 
 

@@ -187,7 +187,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     """What the stored rows say of HR-F11.
 
     The claim has two parts: sharpness is low, here below a tenth of the outputs' variance 1 at every length, and it
-    does not clearly grow: the interval of the slope reaches down to 0.
+    does not clearly grow: the interval of the slope reaches down to 0. Neither counts unless most networks converge at
+    every length.
     """
     tables = summary(rows)
     (steps, final), known = tables["slopes"], [line for line in tables["lengths"] if line["converged"]]
@@ -196,13 +197,14 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         f"{1000 * line['slope']:+.2f} per 1000 bits for {name} (95 % interval {1000 * line['low']:+.2f} to "
         f"{1000 * line['high']:+.2f})" for name, line in (("all steps", steps), ("the last step", final))
     )  # fmt: skip
-    low, flat = bool(known) and all(line["most"] < 0.1 for line in known), max(steps["low"], final["low"]) <= 0
+    enough = all(2 * line["converged"] > line["runs"] for line in tables["lengths"])
+    low, flat = all(line["most"] < 0.1 for line in known), max(steps["low"], final["low"]) <= 0
     untrained = trends.spread([line["untrained"] for line in tables["lengths"]])
     statement = (
         f"Mean sharpness of the networks that converged: {listed}; before training "
         f"{untrained['least']:.3f} to {untrained['most']:.3f}. Slopes: {grows}."
     )
-    return [{"id": "HR-F11", "verdict": trends.verdict([low, flat]), "statement": statement}]
+    return [{"id": "HR-F11", "verdict": trends.verdict([enough and low, enough and flat]), "statement": statement}]
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-__all__ = ["line", "gap", "spread", "said", "verdict"]
+__all__ = ["line", "forecast", "gap", "spread", "said", "verdict"]
 
 
 def line(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> dict[str, float]:
@@ -24,6 +24,21 @@ def line(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> di
     half = stats.t.ppf((1 + confidence) / 2, len(x) - 2) * fit.stderr
     found = {"slope": fit.slope, "low": fit.slope - half, "high": fit.slope + half, "error": fit.stderr}
     found |= {"intercept": fit.intercept, "r": fit.rvalue, "p": fit.pvalue}
+    return {name: float(value) for name, value in found.items()}
+
+
+def forecast(x: Sequence[float], y: Sequence[float], place: float, confidence: float = 0.95) -> dict[str, float]:
+    """The least-squares line at a ``place``, with the interval of its height there by Student's t.
+
+    >>> found = forecast([1, 2, 3, 4], [2.0, 4.1, 5.9, 8.0], 10)
+    >>> round(found["value"], 2), found["low"] < 20 < found["high"]
+    (19.85, True)
+    """
+    if len(x) < 3 or len(set(x)) < 2:
+        return dict.fromkeys(("value", "low", "high"), math.nan)
+    fit = stats.linregress(np.subtract(x, place), y)  # its intercept is the height at the place
+    half = stats.t.ppf((1 + confidence) / 2, len(x) - 2) * fit.intercept_stderr
+    found = {"value": fit.intercept, "low": fit.intercept - half, "high": fit.intercept + half}
     return {name: float(value) for name, value in found.items()}
 
 
@@ -54,4 +69,6 @@ def said(found: Mapping, name: str = "slope") -> str:
 
 def verdict(rules: Sequence[bool]) -> str:
     """What the ledger says if all of these hold, or some, or none."""
+    if not rules:
+        raise ValueError("rules: expected at least one condition, got none")
     return "agrees" if all(rules) else "agrees in part" if any(rules) else "differs"
