@@ -100,7 +100,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     verdicts = [
         ("HR-F3", [min(rise) > 1, np.median(rise) >= 2, 2 * sum(fallen) > len(fallen)],
          f"When the error falls from above 1/2 to below 1/10, sharpness rises in {sum(ratio > 1 for ratio in rise)} of "
-         f"{len(rise)} networks (as many decays for each seed), {np.median(rise):.1f} times in the median. With decay "
+         f"{len(rise)} networks ({len({one['seed'] for one in found})} seeds at {len(kept)} decays), "
+         f"{np.median(rise):.1f} times in the median. With decay "
          f"{DECAYS[1]:g} it is lower late in training than just after in {sum(fallen)} of {len(fallen)}."),
         ("HR-F12", [bool(traded) and all(traded), 0.5 < np.median(change) < 2],
          f"{said} From the fall of the error to late in training "
