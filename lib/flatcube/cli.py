@@ -12,7 +12,7 @@
                                  compute what is missing; Ctrl-C stops, running again goes on
     flatcube status NAME         how far it is
     flatcube export NAME [--scale book]
-                                 write its results to data/
+                                 write its results to data/NAME.csv; another scale goes to data/NAME-SCALE.csv
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _of_experiment(command: str) -> argparse.ArgumentParser:
     if command == "run":
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--workers", type=int, default=2, help="processes on this machine (default: 2)")
-        where.add_argument("--scheduler", help="address of a dask scheduler, instead")
+        where.add_argument("--scheduler", help="address of a dask scheduler, tcp://host:port, instead")
     return parser
 
 
@@ -189,7 +189,8 @@ def _export(root: Path, options: argparse.Namespace) -> None:
 
     (experiment,) = engine.named(options.name)
     count = engine.export(experiment, options.scale, folder=root / "runs", data=root / "data")
-    print(f"{root / 'data' / experiment.name}.csv has {count} rows; manifest.json says how they were made.")
+    table = root / "data" / f"{experiment.table(options.scale)}.csv"
+    print(f"{table} has {count} rows; manifest.json says how they were made.")
 
 
 def _duration(seconds: float) -> str:

@@ -3,7 +3,9 @@
 import dataclasses
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -142,6 +144,35 @@ def test_a_worker_with_other_code_is_found_out(tmp_path, monkeypatch):
     assert _recorded(tmp_path) == 0
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["foo", "", "127.0.0.1:8786", "tcp://127.0.0.1", "tcp://:8786", "tcp://a:b", "tcp://a:99999", "http://a:80", 8786],
+)
+def test_what_is_no_address_of_a_scheduler_is_refused_at_once(address, tmp_path):
+    message = "^scheduler: expected an address like tcp://host:8786, with one of tcp, tls, ws, wss and a port, got "
+    with pytest.raises(ValueError, match=message + re.escape(repr(address)) + "$"):
+        engine.run(toy.experiment(1), folder=tmp_path, scheduler=address)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "tls://[::1]:8786", "ws://host.example:1", "wss://a:80"])
+def test_addresses_of_schedulers_are_accepted(address):
+    workers.check_address(address)
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "tls"])  # where no one listens; without a certificate
+def test_a_scheduler_that_does_not_answer_is_one_sentence(scheme):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # but does not listen
+        address = f"{scheme}://127.0.0.1:{taken.getsockname()[1]}"
+        code = f"engine.run(toy.experiment(1), scheduler={address!r}, progress=False)"
+        code = f"try:\n    {code}\nexcept ValueError as error:\n    print(error)"
+        code = f"from flatcube.experiments import engine\nfrom tests.experiments import toy\n{code}"
+        found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert re.fullmatch(rf"scheduler: no dask scheduler answers at '{address}' \(.*\)\n", found.stdout)
+    assert found.stderr == ""  # nor does dask complain when Python ends
+
+
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
@@ -204,6 +235,52 @@ def test_what_results_say_of_claims_is_published_with_them(tmp_path):
     assert row["command"] == "flatcube run toy --scale book && flatcube export toy --scale book"
 
 
+def test_only_the_book_scale_is_published_as_the_book_has_it(tmp_path):
+    def measured(rows):
+        return [{"id": "HR-F1", "verdict": "agrees", "statement": f"{len(rows)} rows."}]
+
+    experiment, data = dataclasses.replace(toy.experiment(3), measured=measured), tmp_path / "data"
+    experiment = dataclasses.replace(experiment, grids=experiment.grids | {"live": experiment.grids["book"][:1]})
+    for scale in ("book", "live"):
+        engine.run(experiment, scale, folder=tmp_path, progress=False)
+    assert engine.export(experiment, "live", folder=tmp_path, data=data) == 2
+    assert sorted(path.name for path in data.iterdir()) == ["manifest.json", "toy-live.csv"]  # no verdicts
+    engine.export(experiment, folder=tmp_path, data=data)
+    book = {name: (data / name).read_bytes() for name in ("toy.csv", "measured.csv")}
+    engine.export(experiment, "live", folder=tmp_path, data=data)
+    assert book == {name: (data / name).read_bytes() for name in book}
+    assert [len(store.load(name, folder=data)) for name in ("toy", "toy-live")] == [6, 2]
+    made = store.manifest(data)
+    assert (made["toy.csv"]["scale"], made["toy-live.csv"]["scale"]) == ("book", "live")
+    assert made["toy-live.csv"]["command"] == "flatcube run toy --scale live && flatcube export toy --scale live"
+
+
+@pytest.mark.parametrize("entries", [None, "{}", '{"toy.csv": {}}'])
+def test_a_table_without_a_checksum_is_refused_unless_it_is_of_the_ledger(tmp_path, entries):
+    for name in ("toy", "claims", "errata", "measured", "plan"):
+        (tmp_path / f"{name}.csv").write_text("id\n1\n")
+    if entries is not None:
+        (tmp_path / "manifest.json").write_text(entries)
+    with pytest.raises(ValueError, match=r"toy\.csv: its checksum is not in manifest\.json, so nothing says"):
+        store.load("toy", folder=tmp_path)
+    for name in ("claims", "errata", "measured", "plan"):
+        assert store.load(name, folder=tmp_path) == [{"id": "1"}]
+
+
+def test_a_table_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    store.save("toy", [{"n": 1}], command="made up", folder=tmp_path)
+
+    def full(path, content):
+        path.touch()
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="no space left"):
+        patch.setattr(Path, "write_bytes", full)
+        store.save("toy", [{"n": 2}], command="made up", folder=tmp_path)
+    assert store.load("toy", folder=tmp_path) == [{"n": "1"}]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", "toy.csv"]
+
+
 def test_every_stored_study_is_verified():
     for name, made in store.manifest(store.DATA).items():
         assert len(made["sha256"]) == 64 and store.load(name.removesuffix(".csv"))
@@ -215,7 +292,8 @@ def test_every_stored_study_is_verified():
         (lambda: engine.named("nothing"), "^name: expected one of sharper.*, got 'nothing'$"),
         (lambda: engine.run(toy.experiment(1), "huge"), "^scale: expected one of live, book, got 'huge'$"),
         (lambda: engine.run(toy.experiment(1), workers=0), "^workers: expected a whole number from 1 on, got 0$"),
-        (lambda: engine.run(toy.experiment(1), scheduler="tcp://127.0.0.1", progress=False), "^scheduler: no dask"),
+        (lambda: store.load("nosuch"), "^name: expected one of brittle, claims, .*variants, got 'nosuch'$"),
+        (lambda: store.load("toy", folder=Path("nowhere")), "^name: expected a table of nowhere, which has none, got"),
         (lambda: store.save("toy", [], command="none"), "^rows: expected at least one row for toy.csv, got none$"),
     ],
 )

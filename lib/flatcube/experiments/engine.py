@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from flatcube.experiments import store
 from flatcube.experiments.journal import Journal, Record, address, code_version, configuration
-from flatcube.experiments.workers import Outcome, Row, compute, outcomes
+from flatcube.experiments.workers import Outcome, Row, check_address, compute, outcomes
 
 __all__ = ["Experiment", "SCALES", "named", "run", "Status", "status", "export"]
 
@@ -60,6 +60,10 @@ class Experiment:
         """What a scale costs, roughly, in hours of one core."""
         return sum(map(self.cost, self.trials(scale))) / 3600
 
+    def table(self, scale: str) -> str:
+        """The name of the table for the results of a scale: the experiment's own is for those of the book."""
+        return self.name if scale == "book" else f"{self.name}-{scale}"
+
     def addresses(self, scale: str) -> dict[str, Any]:
         """The trials at a scale by their address in the journal."""
         version = code_version(self.trial)
@@ -90,6 +94,8 @@ def run(
     """
     if not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers: expected a whole number from 1 on, got {workers!r}")
+    if scheduler is not None:
+        check_address(scheduler)
     if folder is None:
         with tempfile.TemporaryDirectory() as temporary:
             return run(experiment, scale, folder=Path(temporary), workers=workers, scheduler=scheduler,
@@ -171,9 +177,10 @@ def status(experiment: Experiment, *, folder: Path) -> list[Status]:
 
 
 def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: Path | None = None) -> int:
-    """Publish the rows of a finished scale as ``data/<name>.csv``, with its manifest; return their number.
+    """Publish the rows of a finished scale as a table in ``data/``, with its manifest; return their number.
 
-    At book scale, what they say about claims goes to ``data/measured.csv``.
+    At book scale the table is ``data/<name>.csv``, and what it says about claims goes to ``data/measured.csv``; at any
+    other it is ``data/<name>-<scale>.csv``, and the book is left as it is.
     """
     trials = experiment.addresses(scale)
     with Journal(_path(experiment, folder)) as journal:
@@ -198,9 +205,10 @@ def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: P
         "ended": max(record.ended for record in kept),
     }
     command = " && ".join(f"flatcube {verb} {experiment.name} --scale {scale}" for verb in ("run", "export"))
-    store.save(experiment.name, rows, command=command, folder=data, **made)
-    for said in experiment.measured(store.load(experiment.name, folder=data)) if scale == "book" else ():
-        store.record(said | {"results": f"data/{experiment.name}.csv", "command": command}, folder=data)
+    table = experiment.table(scale)
+    store.save(table, rows, command=command, folder=data, **made)
+    for said in experiment.measured(store.load(table, folder=data)) if scale == "book" else ():
+        store.record(said | {"results": f"data/{table}.csv", "command": command}, folder=data)
     return len(rows)
 
 

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import importlib.metadata
+import io
 import json
 import os
 import platform
@@ -14,12 +15,21 @@ __all__ = ["DATA", "load", "save", "record", "manifest", "versions", "machine"]
 
 DATA = Path(__file__).parents[3] / "data"
 
+_LEDGER = ("claims", "errata", "measured", "plan")  # the tables that no manifest vouches for: lists, not results
+
 
 def load(name: str, *, folder: Path | None = None) -> list[dict[str, str]]:
     """The rows of ``data/<name>.csv``, refused if they are not those that the manifest vouches for."""
-    path = (folder or DATA) / f"{name}.csv"
+    folder = folder or DATA
+    known = sorted(path.stem for path in folder.glob("*.csv"))
+    if name not in known:
+        allowed = f"one of {', '.join(known)}" if known else f"a table of {folder}, which has none"
+        raise ValueError(f"name: expected {allowed}, got {name!r}")
+    path = folder / f"{name}.csv"
     content = path.read_bytes()
-    vouched = manifest(path.parent).get(path.name, {}).get("sha256")
+    vouched = manifest(folder).get(path.name, {}).get("sha256")
+    if not vouched and name not in _LEDGER:
+        raise ValueError(f"{path}: its checksum is not in manifest.json, so nothing says how it was made")
     if vouched and hashlib.sha256(content).hexdigest() != vouched:
         raise ValueError(f"{path}: its checksum is not the one in manifest.json, so it was changed after it was made")
     return list(csv.DictReader(content.decode("utf-8").splitlines()))
@@ -30,12 +40,13 @@ def save(
 ) -> None:
     """Write ``data/<name>.csv``, and into ``data/manifest.json`` how it was ``made``: the seed or seeds, and more.
 
-    The seconds are of processor time; those of this process, unless given.
+    The seconds are of processor time; those of this process, unless given. Both files are replaced as a whole; whoever
+    stops in between leaves a table that ``load`` refuses.
     """
     if not rows:
         raise ValueError(f"rows: expected at least one row for {name}.csv, got none")
     folder = folder or DATA
-    _write(folder / f"{name}.csv", rows)
+    content = _csv(rows)
     entries = manifest(folder)
     entries[f"{name}.csv"] = {
         "command": command,
@@ -43,17 +54,18 @@ def save(
         "cores": os.cpu_count(),
         "versions": versions(),
         "machine": machine(),
-        "sha256": hashlib.sha256((folder / f"{name}.csv").read_bytes()).hexdigest(),
+        "sha256": hashlib.sha256(content).hexdigest(),
     } | made
     text = json.dumps(entries, indent=1, sort_keys=True, ensure_ascii=False)
-    (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
+    _replace(folder / f"{name}.csv", content)
+    _replace(folder / "manifest.json", f"{text}\n".encode())
 
 
 def record(row: dict[str, str], *, folder: Path | None = None) -> None:
     """Put the row of a claim into ``data/measured.csv``, in the place of the old one."""
     folder = folder or DATA
     known = {old["id"]: old for old in load("measured", folder=folder)} if (folder / "measured.csv").exists() else {}
-    _write(folder / "measured.csv", (known | {row["id"]: row}).values())
+    _replace(folder / "measured.csv", _csv((known | {row["id"]: row}).values()))
 
 
 def manifest(folder: Path) -> dict[str, dict]:
@@ -83,10 +95,20 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores, {platform.system()}"
 
 
-def _write(path: Path, rows: Iterable[dict[str, object]]) -> None:
-    rows = list(rows)
+def _csv(rows: Iterable[dict[str, object]]) -> bytes:
+    rows, file = list(rows), io.StringIO(newline="")
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue().encode()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file under another name first, so that no one ever finds half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        draft.write_bytes(content)
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

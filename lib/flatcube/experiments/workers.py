@@ -22,15 +22,17 @@ from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from flatcube.experiments import store
 from flatcube.experiments.journal import code_version
 
-__all__ = ["Row", "Outcome", "compute", "outcomes"]
+__all__ = ["Row", "Outcome", "check_address", "compute", "outcomes"]
 
 Row = dict[str, Any]  # plain values by name
 
 _ATTEMPTS = 3  # for a trial whose worker process dies
+_SCHEMES = ("tcp", "tls", "ws", "wss")  # those of dask that reach another process
 
 
 class Outcome(NamedTuple):
@@ -130,15 +132,32 @@ def _start(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def check_address(scheduler: str) -> None:
+    """Refuse what cannot be the address of a scheduler; whether one answers there shows when it is called."""
+    try:
+        parts = urlsplit(scheduler)
+        whole = parts.scheme in _SCHEMES and parts.hostname and parts.port  # the port is read as a number
+    except (AttributeError, ValueError):
+        whole = False
+    if not whole:
+        schemes = ", ".join(_SCHEMES)
+        raise ValueError(
+            f"scheduler: expected an address like tcp://host:8786, with one of {schemes} and a port, got {scheduler!r}"
+        )
+
+
 def _on_cluster(call: Callable[[Any], Outcome], trials: list[Any], scheduler: str) -> Results:
     try:
         from distributed import Client
     except ImportError:
         raise ValueError("scheduler: this needs the package distributed; install flatcube[cluster]") from None
+    client = Client.__new__(Client)  # apart from its __init__, so that a client that fails there can be closed
     try:
-        client = Client(scheduler, timeout=10, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"scheduler: no dask scheduler answers at {scheduler!r}") from error
+        client.__init__(scheduler, timeout=10, set_as_default=False)
+    except Exception as error:  # of many kinds: no connection, no certificate, another protocol
+        client.close()  # or dask tries it when Python ends, waits, and complains
+        why = " ".join(str(error).split())
+        raise ValueError(f"scheduler: no dask scheduler answers at {scheduler!r} ({why})") from None
     with client:
         executor = client.get_executor(pure=False)
         try:
