@@ -146,7 +146,9 @@ def test_the_book_scale_is_the_one_that_was_promised():
     for function in CAST:
         seeds = {t.n: len(t.draws) for t in grid if t.functions == (function,)}
         assert all(seeds[n] >= 5 for n in (4, 6, 8, 12))
-    assert [trial.functions for trial in grid if trial.n == 16] == [("PARITY",)]
+    longest = [trial for trial in grid if trial.n == 16]
+    assert {trial.functions for trial in longest} == {("PARITY",)}
+    assert [seed for trial in longest for seed, *_ in trial.draws] == [*range(10)]
     assert {trial.width for trial in EXPERIMENT.trials("paper")} == {128} and len(EXPERIMENT.trials("paper")) == 1080
 
 
