@@ -20,11 +20,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
 from flatcube.experiments import store
 from flatcube.experiments.journal import Journal, Record, address, code_version, configuration
-from flatcube.experiments.workers import Outcome, Row, check_address, compute, outcomes
+from flatcube.experiments.progress import Bar
+from flatcube.experiments.workers import Outcome, Results, Row, check_address, compute, outcomes
 
 __all__ = ["Experiment", "SCALES", "named", "run", "Status", "status", "export"]
 
@@ -100,23 +99,16 @@ def run(
         with tempfile.TemporaryDirectory() as temporary:
             return run(experiment, scale, folder=Path(temporary), workers=workers, scheduler=scheduler,
                        progress=progress)  # fmt: skip
-    trials, version, failed = experiment.addresses(scale), code_version(experiment.trial), []
+    trials = experiment.addresses(scale)
     with Journal(_path(experiment, folder), write=True) as journal:
         known = journal.records()
         missing = [trial for at, trial in trials.items() if at not in known]
         missing.sort(key=experiment.cost, reverse=True)
+        total, left = (sum(map(experiment.cost, some)) for some in (trials.values(), missing))
+        pace = min(workers, os.cpu_count() or 1) if scheduler is None else None
         ended = outcomes(partial(compute, experiment.trial), missing, workers, scheduler)
-        with _bar(experiment, trials.values(), missing, progress) as bar, closing(ended):
-            for trial, outcome in ended:
-                if isinstance(outcome, Outcome) and outcome.version != version:
-                    outcome = RuntimeError("its worker has another version of the code; install the same one there")
-                if isinstance(outcome, Outcome):
-                    config = configuration(trial)
-                    rows, seconds, machine, _ = outcome
-                    journal.add(Record(experiment.name, version, config, rows, seconds, machine))
-                else:
-                    failed.append((trial, outcome))
-                bar.update(experiment.cost(trial))
+        with Bar(f"{experiment.name}, {len(trials)} trials", total, left, workers=pace, show=progress) as bar:
+            failed = _recorded(experiment, ended, journal, bar)
         if failed:
             trial, error = failed[0]
             raise RuntimeError(
@@ -127,20 +119,25 @@ def run(
     return [row for at in trials for row in records[at].rows]
 
 
+def _recorded(experiment: Experiment, ended: Results, journal: Journal, bar: Bar) -> list[tuple[Any, Exception]]:
+    """Record trials as they end; return those that failed, with their errors."""
+    version, failed = code_version(experiment.trial), []
+    with closing(ended):
+        for trial, outcome in ended:
+            if isinstance(outcome, Outcome) and outcome.version != version:
+                outcome = RuntimeError("its worker has another version of the code; install the same one there")
+            seconds = experiment.cost(trial)  # a failure says nothing about how long the others take
+            if isinstance(outcome, Outcome):
+                rows, seconds, machine, _ = outcome
+                journal.add(Record(experiment.name, version, configuration(trial), rows, seconds, machine))
+            else:
+                failed.append((trial, outcome))
+            bar.ended(experiment.cost(trial), seconds)
+    return failed
+
+
 def _path(experiment: Experiment, folder: Path) -> Path:
     return Path(folder) / f"{experiment.name}.sqlite"
-
-
-def _bar(experiment: Experiment, trials: Sequence[Any], missing: Sequence[Any], progress: bool) -> tqdm:
-    """A progress bar in expected seconds, not in trials: the time left is right for trials of any length."""
-    total, left = (sum(map(experiment.cost, some)) for some in (trials, missing))
-    return tqdm(
-        total=total,
-        initial=total - left,
-        disable=not progress or "FLATCUBE_PRESS" in os.environ,  # stored notebooks carry no progress bars
-        desc=f"{experiment.name}, {len(trials)} trials",
-        bar_format="{desc}: {percentage:3.0f} % |{bar}| {elapsed}, {remaining} left",
-    )
 
 
 # --- what is there ----------------------------------------------------------------------------------------------------

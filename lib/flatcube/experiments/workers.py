@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from flatcube.experiments import store
 from flatcube.experiments.journal import code_version
 
-__all__ = ["Row", "Outcome", "check_address", "compute", "outcomes"]
+__all__ = ["Row", "Outcome", "Results", "check_address", "compute", "outcomes"]
 
 Row = dict[str, Any]  # plain values by name
 

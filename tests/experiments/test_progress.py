@@ -1,0 +1,66 @@
+"""The progress bar of an experiment."""
+
+import io
+import sys
+import threading
+import time
+
+import pytest
+
+from flatcube.experiments.progress import Bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def bar(monkeypatch):
+    """`bar(missing, workers)`: a bar over 100 expected seconds, in a terminal."""
+    monkeypatch.delenv("FLATCUBE_PRESS", raising=False)
+
+    def made(missing: float, workers: int | None, show: bool = True) -> Bar:
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        return Bar("toy", 100, missing, workers=workers, show=show)
+
+    return made
+
+
+def test_the_time_left_is_known_before_a_trial_has_ended(bar):
+    with bar(80, 2) as some:
+        assert some.left(0.0) == 40 and some.left(30.0) == 10 and some.left(50.0) == 0
+        assert str(some).startswith("toy:  20 % |") and str(some).endswith("| 00:00, 00:40 left")
+
+
+def test_trials_that_take_longer_than_expected_stretch_it(bar):
+    with bar(80, 2) as some:
+        some.ended(20, 30)
+        assert some.left(15.0) == 80 * 1.5 / 2 - 15
+        some.ended(20, 20)
+        assert some.left(25.0) == 80 * 50 / 40 / 2 - 25
+
+
+def test_on_a_cluster_it_goes_by_how_fast_trials_ended(bar):
+    with bar(80, None) as some:
+        assert some.left(10.0) is None and str(some).endswith(", ? left")
+        some.ended(20, 1000)
+        assert some.left(5.0) == 60 * 5 / 20
+
+
+def test_it_ticks_while_a_trial_runs_and_not_after(bar):
+    with bar(80, 2):
+        time.sleep(1.3)
+    said = sys.stderr.getvalue()
+    assert "00:00, 00:40 left" in said and "00:01, 00:3" in said
+    assert not any(thread.name.endswith("(_tick)") for thread in threading.enumerate())
+    time.sleep(1.2)
+    assert sys.stderr.getvalue() == said
+
+
+def test_stored_notebooks_and_quiet_runs_have_none(bar, monkeypatch):
+    for show in (False, True):
+        with bar(80, 2, show) as some:
+            some.ended(80, 1)
+        assert sys.stderr.getvalue() == ""
+        monkeypatch.setenv("FLATCUBE_PRESS", "1")
