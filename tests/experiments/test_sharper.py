@@ -171,7 +171,7 @@ def test_wrong_input_is_answered_in_one_sentence(arguments, message):
     [
         (["run", "nothing"], "✗ name: expected one of sharper"),
         (["run", "sharper", "--scale", "huge"], "✗ scale: expected one of live, book, paper, got 'huge'"),
-        (["export", "sharper"], "✗ sharper: 17 of 17 trials of scale book are missing"),
+        (["export", "sharper"], "✗ sharper: 18 of 18 trials of scale book are missing"),
     ],
 )
 def test_the_command_line_explains_itself(tmp_path, capsys, words, message):
