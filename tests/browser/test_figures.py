@@ -647,6 +647,20 @@ def on_the_way(state: dict, stored: list[Row]) -> Iterator[Row]:
                    "state": "learnt" if error < 0.1 else "not learnt"}  # fmt: skip
 
 
+def in_steps(state: dict, stored: list[Row]) -> Iterator[Row]:
+    """PARITY in one step, and step by step with the sharpness of all steps or of the last."""
+    for row, converged in ends("sharper"):
+        if row["function"] == "PARITY":
+            yield {"way": "in one step", "n": int(row["n"]), "seed": int(row["seed"]),
+                   "value": float(row["sharpness"]), "state": converged}  # fmt: skip
+    for row in store.load("stepwise"):
+        if row["step"] == row["steps"]:
+            value = float(row["sharpness" if state["steps"] == "all of them" else "final"])
+            converged = "converged" if float(row["error"]) < 1e-3 else "not converged"
+            yield {"way": "step by step", "n": int(row["n"]), "seed": int(row["seed"]), "value": value,
+                   "state": converged}  # fmt: skip
+
+
 def heard(state: dict, stored: list[Row]) -> Iterator[Row]:
     """Geometric means over networks of the signal in the first gradient, or how many batches make it equal to noise."""
     names = {"PARITY": "PARITY", "HALF": "PARITY of half", "RANDOM": "random function", "FIRST": "FIRST",
@@ -750,6 +764,7 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "Squeezed into width 4, MAJORITY gets sharper; FIRST and MEAN show no trend": far,
         "Weight decay turns norm into blow-up; PARITY pays more with every length": frontier,
         "When PARITY is learnt, sharpness jumps; under strong decay it goes on rising": on_the_way,
+        "In one step PARITY gets sharper, then is rarely found; step by step it stays flat": in_steps,
         "The first gradient hardly knows PARITY; from 6 bits on, it knows its half even less": heard,
         "PARITY is sharper than MAJORITY in every kind of network that learns it": other_networks,
         "Untrained encoders start out insensitive, unless their weights are large": at_first,

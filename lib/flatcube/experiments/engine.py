@@ -126,13 +126,13 @@ def _recorded(experiment: Experiment, ended: Results, journal: Journal, bar: Bar
         for trial, outcome in ended:
             if isinstance(outcome, Outcome) and outcome.version != version:
                 outcome = RuntimeError("its worker has another version of the code; install the same one there")
-            seconds = experiment.cost(trial)  # a failure says nothing about how long the others take
+            took = experiment.cost(trial)  # a failure says nothing about how long the others take
             if isinstance(outcome, Outcome):
-                rows, seconds, machine, _ = outcome
+                rows, seconds, took, machine, _ = outcome
                 journal.add(Record(experiment.name, version, configuration(trial), rows, seconds, machine))
             else:
                 failed.append((trial, outcome))
-            bar.ended(experiment.cost(trial), seconds)
+            bar.ended(experiment.cost(trial), took)
     return failed
 
 

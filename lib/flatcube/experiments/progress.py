@@ -24,9 +24,9 @@ class Bar(tqdm):
         form = "{desc}: {percentage:3.0f} % |{bar}| {elapsed}, {left} left"
         super().__init__(total=expected, initial=expected - missing, disable=not shown, desc=label, bar_format=form)
 
-    def ended(self, expected: float, seconds: float) -> None:
-        """A trial ended that was ``expected`` to take so many seconds, and took ``seconds``."""
-        self.spent += seconds
+    def ended(self, expected: float, took: float) -> None:
+        """A trial ended that was ``expected`` to take so many seconds, and ``took`` so many by the clock."""
+        self.spent += took
         self.update(expected)
 
     def left(self, elapsed: float) -> float | None:

@@ -40,6 +40,7 @@ class Outcome(NamedTuple):
 
     rows: list[Row]
     seconds: float  # of processor time
+    took: float  # seconds by the clock
     machine: str
     version: str
 
@@ -49,7 +50,7 @@ def compute(function: Callable[[Any], list[Row]], trial: Any, *, threads: int = 
     version = code_version(function)  # first: a file that is edited meanwhile is not what this process computes with
     torch = sys.modules.get("torch")  # the function's module has imported it, if it needs it
     before = torch.get_num_threads() if torch else 1
-    started = time.thread_time()
+    started, clock = time.thread_time(), time.perf_counter()
     try:
         if torch:
             torch.set_num_threads(threads)
@@ -57,7 +58,7 @@ def compute(function: Callable[[Any], list[Row]], trial: Any, *, threads: int = 
     finally:
         if torch:
             torch.set_num_threads(before)
-    return Outcome(rows, time.thread_time() - started, store.machine(), version)
+    return Outcome(rows, time.thread_time() - started, time.perf_counter() - clock, store.machine(), version)
 
 
 Results = Iterator[tuple[Any, Outcome | BaseException]]  # as they end
