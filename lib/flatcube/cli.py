@@ -46,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
         options = _of_experiment(options.command).parse_args(options.rest, options)
     elif options.rest and options.command != "lab":
         parser.error(f"{options.command} takes no {' '.join(options.rest)}.")
+    if options.all and options.command != "notebooks":
+        parser.error(f"{options.command} takes no --all.")
     root = options.root.resolve()
     if not (root / "_toc.yml").exists():
         parser.error(f"--root {root}: there is no _toc.yml; give the folder of the book.")
@@ -135,7 +137,7 @@ def _explained(command: Callable[[Path, argparse.Namespace], None]) -> Callable[
     def explained(root: Path, options: argparse.Namespace) -> int:
         try:
             command(root, options)
-        except (ValueError, RuntimeError) as error:
+        except (ValueError, RuntimeError, OSError) as error:
             print(f"✗ {error}", file=sys.stderr)
             return 1
         except KeyboardInterrupt:
@@ -156,7 +158,8 @@ def _experiments(root: Path, options: argparse.Namespace) -> None:
             cost = _duration(3600 * experiment.hours(scale))
             print(f"    --scale {scale:6} {len(experiment.trials(scale)):5} trials, about {cost} of one core")
     for file, entry in store.manifest(root / "data").items():
-        print(f"data/{file}: {entry['command']}, {_duration(entry['seconds'])} of one core")
+        made = entry.get("command", "made by hand")
+        print(f"data/{file}: {made}, {_duration(entry.get('seconds', 0))} of one core")
 
 
 @_explained
@@ -168,6 +171,9 @@ def _run(root: Path, options: argparse.Namespace) -> None:
     tables = experiment.summary(engine.run(experiment, options.scale, folder=root / "runs", **where))
     for name, table in tables.items():
         print(f"\n{name}")
+        if not table:
+            print("    none")
+            continue
         for row in [table[0].keys(), *(entry.values() for entry in table)]:
             shown = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row)
             print("  ".join(f"{cell:>9}" for cell in shown))

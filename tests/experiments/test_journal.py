@@ -1,5 +1,6 @@
 """The journal: what it holds is whole and what it says, and damage is reported and left alone."""
 
+import shutil
 import sqlite3
 import sys
 from contextlib import closing
@@ -73,10 +74,77 @@ def _cut(content: bytes) -> bytes:
 def test_a_damaged_journal_is_reported_and_left_as_it_is(path, damage, write):
     damaged = damage(path.read_bytes())
     path.write_bytes(damaged)
-    message = r"^journal .*toy\.sqlite cannot be used \(.*\): restore a copy or move it away to start anew$"
+    message = r"^journal .*toy\.sqlite cannot be used \(.*\): restore a copy or move it away to start anew, and its"
     with pytest.raises(JournalError, match=message), Journal(path, write=write) as kept:
         kept.records()
     assert path.read_bytes() == damaged
+
+
+@pytest.fixture
+def killed(path, tmp_path_factory):
+    """The same journal, of a process that was killed when one more trial was in the log only."""
+    values = ["at", "toy", "one", '{"n": 50}', "[]", 0.5, "a machine", "now"]
+    folder = tmp_path_factory.mktemp("killed")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        with db:
+            db.execute("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, journal._hash(values)])
+        for file in path.parent.glob("toy.sqlite*"):
+            shutil.copy(file, folder)
+    assert (folder / "toy.sqlite-wal").stat().st_size > 0
+    return folder / "toy.sqlite"
+
+
+def _files(path):
+    return {file.name: file.read_bytes() for file in path.parent.glob("toy.sqlite*") if not file.name.endswith("-shm")}
+
+
+def test_what_a_killed_process_left_in_the_log_is_read_and_left_there(killed):
+    before = _files(killed)
+    with Journal(killed) as kept:
+        assert len(kept.records()) == 51
+    assert _files(killed) == before
+    with Journal(killed, write=True) as kept:
+        kept.add(_record(60))
+        assert len(kept.records()) == 52
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_damaged_journal_with_a_log_is_left_as_it_is(killed, write):
+    killed.write_bytes(_one_digit(killed.read_bytes()))
+    before = _files(killed)
+    with pytest.raises(JournalError, match="does not match its checksum"), Journal(killed, write=write) as kept:
+        kept.records()
+    assert _files(killed) == before
+
+
+def test_a_recorded_trial_does_not_stay_in_the_log(path):
+    with Journal(path, write=True) as kept:
+        kept.add(_record(50))
+        assert path.with_name("toy.sqlite-wal").stat().st_size == 0
+        assert f'"n": {50}'.encode() in path.read_bytes()
+
+
+def test_a_journal_that_was_moved_away_leaves_nothing_to_the_new_one(killed):
+    killed.rename(killed.with_name("away.sqlite"))
+    with Journal(killed, write=True) as kept:
+        assert kept.records() == {}
+        kept.add(_record(1))
+        assert len(kept.records()) == 1
+    assert killed.with_name("toy.sqlite-wal.old").exists()
+
+
+def test_what_is_not_the_journal_s_fault_is_not_called_damage(tmp_path):
+    (tmp_path / "toy.sqlite").mkdir()
+    with pytest.raises(JournalError, match=r"toy\.sqlite cannot be opened or written \("):
+        Journal(tmp_path / "toy.sqlite")
+
+
+@pytest.mark.parametrize("junk", [lambda path: path.mkdir(), lambda path: path.write_bytes(b"no lock" * 1000)])
+def test_a_lock_that_is_none_is_one_sentence(tmp_path, junk):
+    junk(tmp_path / "toy.lock")
+    with pytest.raises(JournalError, match=r"toy\.lock cannot be used as a lock \(.*\); remove it$"):
+        Journal(tmp_path / "toy.sqlite", write=True)
 
 
 def test_another_database_is_not_taken_for_a_journal(tmp_path):

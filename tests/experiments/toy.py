@@ -19,6 +19,8 @@ class Trial:
     seconds: float = 0.0
     log: str = ""  # a folder; every computation of a trial leaves a file there
     fatal: bool = False  # at first it kills its process
+    deadly: bool = False  # it always does
+    odd: bool = False  # its row cannot be recorded
 
 
 def trial(trial: Trial) -> list[dict[str, object]]:
@@ -28,8 +30,12 @@ def trial(trial: Trial) -> list[dict[str, object]]:
     if trial.log:
         (Path(trial.log) / f"{trial.n}-{os.getpid()}-{time.monotonic_ns()}").touch()
     time.sleep(trial.seconds)
+    if trial.deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
     if trial.fatal and len(list(Path(trial.log).glob(f"{trial.n}-*"))) == 1:
         os.kill(os.getpid(), signal.SIGKILL)
+    if trial.odd:
+        return [{"n": trial.n, "seed": 0, "value": object()}]
     return [
         {"n": trial.n, "seed": seed, "value": float(np.random.default_rng([seed, trial.n]).normal())}
         for seed in trial.seeds

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from flatcube.experiments import store
-from flatcube.experiments.journal import Journal, Record, address, code_version, configuration
+from flatcube.experiments.journal import Journal, Record, address, check_unchanged, code_version, configuration
 from flatcube.experiments.progress import Bar
 from flatcube.experiments.workers import Outcome, Results, Row, check_address, compute, outcomes
 
@@ -99,13 +99,14 @@ def run(
         with tempfile.TemporaryDirectory() as temporary:
             return run(experiment, scale, folder=Path(temporary), workers=workers, scheduler=scheduler,
                        progress=progress)  # fmt: skip
+    check_unchanged(experiment.trial)
     trials = experiment.addresses(scale)
     with Journal(_path(experiment, folder), write=True) as journal:
         known = journal.records()
         missing = [trial for at, trial in trials.items() if at not in known]
         missing.sort(key=experiment.cost, reverse=True)
         total, left = (sum(map(experiment.cost, some)) for some in (trials.values(), missing))
-        pace = min(workers, os.cpu_count() or 1) if scheduler is None else None
+        pace = max(1, min(workers, os.cpu_count() or 1, len(missing))) if scheduler is None else None
         ended = outcomes(partial(compute, experiment.trial), missing, workers, scheduler)
         with Bar(f"{experiment.name}, {len(trials)} trials", total, left, workers=pace, show=progress) as bar:
             failed = _recorded(experiment, ended, journal, bar)
@@ -129,8 +130,11 @@ def _recorded(experiment: Experiment, ended: Results, journal: Journal, bar: Bar
             took = experiment.cost(trial)  # a failure says nothing about how long the others take
             if isinstance(outcome, Outcome):
                 rows, seconds, took, machine, _ = outcome
-                journal.add(Record(experiment.name, version, configuration(trial), rows, seconds, machine))
-            else:
+                try:
+                    journal.add(Record(experiment.name, version, configuration(trial), rows, seconds, machine))
+                except TypeError as error:  # a row with something else than plain values
+                    outcome = error
+            if not isinstance(outcome, Outcome):
                 failed.append((trial, outcome))
             bar.ended(experiment.cost(trial), took)
     return failed
@@ -195,7 +199,8 @@ def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: P
         "scale": scale,
         "trials": len(kept),
         "config": {name: _distinct(configs, name) for name in configs[0]},
-        "seeds": sorted({row["seed"] for record in kept for row in record.rows if "seed" in row}),
+        "seeds": sorted({row["seed"] for row in (*configs, *(row for record in kept for row in record.rows))
+                         if "seed" in row}),
         "code": kept[0].version,
         "machine": "; ".join(sorted({record.machine for record in kept})),
         "seconds": round(sum(record.seconds for record in kept)),
@@ -203,9 +208,10 @@ def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: P
     }
     command = " && ".join(f"flatcube {verb} {experiment.name} --scale {scale}" for verb in ("run", "export"))
     table = experiment.table(scale)
+    said = experiment.measured(store.parsed(rows)) if scale == "book" else []  # first: it may find nothing to judge
     store.save(table, rows, command=command, folder=data, **made)
-    for said in experiment.measured(store.load(table, folder=data)) if scale == "book" else ():
-        store.record(said | {"results": f"data/{table}.csv", "command": command}, folder=data)
+    if said:
+        store.record(*(one | {"results": f"data/{table}.csv", "command": command} for one in said), folder=data)
     return len(rows)
 
 

@@ -5,8 +5,9 @@ moment leaves all trials that it had recorded, whole. A trial's address is the h
 trial's configuration and the version of the code that computes it: the same address means the same numbers, so what
 the journal holds is never computed again, and what other code computed is never taken for it.
 
-A journal that cannot be read, or whose contents do not match their checksums, is reported and left as it is. It must
-be on a disk of the machine that writes it: write-ahead logs do not work across a network.
+A journal that cannot be read, or whose contents do not match their checksums, is reported and left as it is. The log is
+emptied into the database after every trial, which the checks then cover. A journal must be on a disk of the machine
+that writes it: write-ahead logs do not work across a network.
 """
 
 import ast
@@ -16,6 +17,7 @@ import json
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -26,7 +28,9 @@ from typing import Any
 
 from flatcube.experiments import store
 
-__all__ = ["Record", "Journal", "JournalError", "address", "configuration", "code_version"]
+__all__ = ["Record", "Journal", "JournalError", "address", "configuration", "code_version", "check_unchanged"]
+
+_BEGAN = time.time()
 
 _APPLICATION = 0x666C6174  # "flat", in the header of the file
 _SCHEMA = f"""
@@ -121,36 +125,44 @@ class Journal:
         ended = datetime.now(UTC).isoformat(timespec="seconds")
         values = [record.address, record.experiment, record.version, json.dumps(record.config, sort_keys=True)]
         values += [json.dumps(record.rows), float(record.seconds), record.machine, ended]
-        with self._reported(), self._db:
-            self._db.execute("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, _hash(values)])
+        with self._reported():
+            with self._db:
+                self._db.execute("INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, _hash(values)])
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _locked(self) -> sqlite3.Connection:
-        """A lock that the system takes back when this process ends, however it ends."""
-        lock = sqlite3.connect(self.path.with_suffix(".lock"), timeout=0, isolation_level=None)
+        path = self.path.with_suffix(".lock")
         try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
-            lock.close()
+            return store.locked(path)
+        except TimeoutError:
             raise JournalError(f"journal {self.path}: another run is writing to it; wait for it or stop it") from None
-        return lock
+        except sqlite3.DatabaseError as error:
+            raise JournalError(f"journal {self.path}: {path} cannot be used as a lock ({error}); remove it") from None
 
     def _create(self) -> None:
         # Under another name first, so that an empty file under this name is a sign of damage.
         draft = self.path.with_suffix(".new")
         draft.unlink(missing_ok=True)
+        for log in (self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")):
+            if log.exists():
+                log.replace(f"{log}.old")  # of a journal that was moved away: not for the new one
         with closing(sqlite3.connect(draft)) as db:
             db.executescript(_SCHEMA)
         os.replace(draft, self.path)
 
     def _open(self) -> None:
         with self._reported():
-            self._db = sqlite3.connect(self.path, timeout=30)
+            # Only for reading, so that whatever is found is left as it is; a writer opens it again.
+            self._db = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", timeout=30, uri=True)
             problems = [row[0] for row in self._db.execute("PRAGMA integrity_check(1)")]
             (kind,) = self._db.execute("PRAGMA application_id").fetchone()
         if problems != ["ok"] or kind != _APPLICATION:
             raise self._damaged(problems[0] if problems != ["ok"] else "it is not a journal of experiments")
         if self._lock is not None:
+            self.records()
             with self._reported():
+                self._db.close()
+                self._db = sqlite3.connect(self.path, timeout=30)
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = FULL")
 
@@ -158,12 +170,17 @@ class Journal:
     def _reported(self) -> Iterator[None]:
         try:
             yield
+        except sqlite3.OperationalError as error:  # a full disk, a missing permission: the journal is well
+            raise JournalError(f"journal {self.path} cannot be opened or written ({error})") from None
         except sqlite3.DatabaseError as error:
             raise self._damaged(str(error)) from None
 
     def _damaged(self, why: str) -> JournalError:
         why = " ".join(why.split())
-        return JournalError(f"journal {self.path} cannot be used ({why}): restore a copy or move it away to start anew")
+        return JournalError(
+            f"journal {self.path} cannot be used ({why}): restore a copy or move it away to start anew, "
+            "and its -wal and -shm files, if there are any, with it"
+        )
 
 
 def _hash(content: Any) -> str:
@@ -180,20 +197,32 @@ def code_version(function: Callable) -> str:
     The code: in the function's own module, the definitions that it leads to; and all other modules of the book that
     these import, and that those import. Comments and docstrings do not count, nor do summaries that no trial calls.
     """
+    parts = {name: dump for name, (_, dump) in _code(function).items()}
+    return _hash([parts, {name: version for name, version in store.versions().items() if name != "python"}])[:16]
+
+
+def check_unchanged(function: Callable) -> None:
+    """Refuse code that was edited after this process began: it would be recorded as what it is not, the old code's."""
+    for path, _ in _code(function).values():
+        if path.stat().st_mtime > _BEGAN:
+            raise ValueError(f"{path} was changed after this process began: restart it to compute with the new code")
+
+
+def _code(function: Callable) -> dict[str, tuple[Path, str]]:
+    """The modules that a function's numbers depend on: their files, and what counts of their code."""
     own = sys.modules[function.__module__]
     book = own.__name__.partition(".")[0]
-    tree = ast.parse(Path(own.__file__).read_text(encoding="utf-8"))
-    needed = _reached(tree, function.__name__)
-    parts, waiting = {own.__name__: _dump(needed)}, _imports(needed, book)
+    needed = _reached(ast.parse(Path(own.__file__).read_text(encoding="utf-8")), function.__name__)
+    parts, waiting = {own.__name__: (Path(own.__file__), _dump(needed))}, _imports(needed, book)
     while waiting:
         name = waiting.pop()
         spec = importlib.util.find_spec(name)
         if name in parts or spec is None or not spec.has_location:
             continue
         tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-        parts[name] = _dump(tree.body)
+        parts[name] = Path(spec.origin), _dump(tree.body)
         waiting |= _imports(tree.body, book)
-    return _hash([parts, {name: version for name, version in store.versions().items() if name != "python"}])[:16]
+    return parts
 
 
 def _reached(tree: ast.Module, start: str) -> list[ast.stmt]:

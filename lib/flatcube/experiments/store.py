@@ -7,11 +7,14 @@ import io
 import json
 import os
 import platform
+import sqlite3
+import tempfile
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
-__all__ = ["DATA", "load", "save", "record", "manifest", "versions", "machine"]
+__all__ = ["DATA", "load", "parsed", "save", "record", "manifest", "locked", "versions", "machine"]
 
 DATA = Path(__file__).parents[3] / "data"
 
@@ -32,7 +35,16 @@ def load(name: str, *, folder: Path | None = None) -> list[dict[str, str]]:
         raise ValueError(f"{path}: its checksum is not in manifest.json, so nothing says how it was made")
     if vouched and hashlib.sha256(content).hexdigest() != vouched:
         raise ValueError(f"{path}: its checksum is not the one in manifest.json, so it was changed after it was made")
-    return list(csv.DictReader(content.decode("utf-8").splitlines()))
+    return _read(content)
+
+
+def parsed(rows: Iterable[dict[str, object]]) -> list[dict[str, str]]:
+    """Rows as they come back when they have been saved: every value as text."""
+    return _read(_csv(rows))
+
+
+def _read(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")))
 
 
 def save(
@@ -47,8 +59,7 @@ def save(
         raise ValueError(f"rows: expected at least one row for {name}.csv, got none")
     folder = folder or DATA
     content = _csv(rows)
-    entries = manifest(folder)
-    entries[f"{name}.csv"] = {
+    entry = {
         "command": command,
         "seconds": round(time.process_time()),
         "cores": os.cpu_count(),
@@ -56,22 +67,50 @@ def save(
         "machine": machine(),
         "sha256": hashlib.sha256(content).hexdigest(),
     } | made
-    text = json.dumps(entries, indent=1, sort_keys=True, ensure_ascii=False)
-    _replace(folder / f"{name}.csv", content)
-    _replace(folder / "manifest.json", f"{text}\n".encode())
+    with closing(_only_one(folder)):
+        entries = manifest(folder) | {f"{name}.csv": entry}
+        text = json.dumps(entries, indent=1, sort_keys=True, ensure_ascii=False)
+        _replace(folder / f"{name}.csv", content)
+        _replace(folder / "manifest.json", f"{text}\n".encode())
 
 
-def record(row: dict[str, str], *, folder: Path | None = None) -> None:
-    """Put the row of a claim into ``data/measured.csv``, in the place of the old one."""
+def record(*rows: dict[str, str], folder: Path | None = None) -> None:
+    """Put the rows of claims into ``data/measured.csv``, in the place of the old ones."""
     folder = folder or DATA
-    known = {old["id"]: old for old in load("measured", folder=folder)} if (folder / "measured.csv").exists() else {}
-    _replace(folder / "measured.csv", _csv((known | {row["id"]: row}).values()))
+    with closing(_only_one(folder)):
+        known = load("measured", folder=folder) if (folder / "measured.csv").exists() else []
+        _replace(folder / "measured.csv", _csv({row["id"]: row for row in (*known, *rows)}.values()))
 
 
 def manifest(folder: Path) -> dict[str, dict]:
     """How every table of a folder was made, by the table's file name."""
     path = folder / "manifest.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if not all(isinstance(entry, dict) for entry in found.values()):
+            raise TypeError("an entry is not an object")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path}: expected an object with an entry for each table ({error})") from None
+    return found
+
+
+def locked(path: Path, seconds: float = 0.0) -> sqlite3.Connection:
+    """A lock on a file, waited for so long; the system takes it back when this process ends, however it ends."""
+    lock = sqlite3.connect(path, timeout=seconds, isolation_level=None)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        if "locked" in str(error):
+            raise TimeoutError(f"{path}: in use by another process") from None
+        raise
+    return lock
+
+
+def _only_one(folder: Path) -> sqlite3.Connection:
+    """Two processes that publish at once would each keep its own entry only."""
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    return locked(Path(tempfile.gettempdir()) / f"flatcube-{name}.lock", 60.0)
 
 
 def versions() -> dict[str, str]:

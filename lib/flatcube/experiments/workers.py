@@ -17,8 +17,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ __all__ = ["Row", "Outcome", "Results", "check_address", "compute", "outcomes"]
 Row = dict[str, Any]  # plain values by name
 
 _ATTEMPTS = 3  # for a trial whose worker process dies
+_ALONE = threading.Lock()  # torch's random numbers and threads belong to the process: one trial at a time in each
 _SCHEMES = ("tcp", "tls", "ws", "wss")  # those of dask that reach another process
 
 
@@ -46,7 +48,12 @@ class Outcome(NamedTuple):
 
 
 def compute(function: Callable[[Any], list[Row]], trial: Any, *, threads: int = 1) -> Outcome:
-    """One trial on ``threads`` threads."""
+    """One trial on ``threads`` threads, while no other trial is computed in this process."""
+    with _ALONE:
+        return _computed(function, trial, threads)
+
+
+def _computed(function: Callable[[Any], list[Row]], trial: Any, threads: int) -> Outcome:
     version = code_version(function)  # first: a file that is edited meanwhile is not what this process computes with
     torch = sys.modules.get("torch")  # the function's module has imported it, if it needs it
     before = torch.get_num_threads() if torch else 1
@@ -86,24 +93,64 @@ def _here(call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
 def _submitted(executor: Executor, call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
     futures = {executor.submit(call, trial): trial for trial in trials}
     for future in as_completed(futures):
-        error = future.exception()
+        try:
+            error = future.exception()
+        except CancelledError:
+            error = RuntimeError("the cluster gave it up; is its scheduler still there?")
         yield futures[future], error or future.result()
 
 
 def _in_processes(call: Callable[[Any], Outcome], trials: list[Any], workers: int) -> Results:
-    for _ in range(_ATTEMPTS):
-        if not trials:
-            return
-        lost = []
-        with _pool(workers) as executor:
-            for trial, outcome in _submitted(executor, call, trials):
-                if isinstance(outcome, BrokenProcessPool):
-                    lost.append(trial)
-                else:
-                    yield trial, outcome
-        trials = lost
-    for trial in trials:
-        yield trial, RuntimeError(f"worker processes died {_ATTEMPTS} times")
+    waiting = deque(trials)
+    while waiting:
+        for trial in (yield from _until_one_dies(call, waiting, workers)):
+            for _ in range(_ATTEMPTS - 1):
+                if not (yield from _until_one_dies(call, deque([trial]), 1)):  # alone, so that no other is blamed
+                    break
+            else:
+                yield trial, RuntimeError(f"its worker process died {_ATTEMPTS} times")
+
+
+def _until_one_dies(call: Callable[[Any], Outcome], waiting: deque, workers: int) -> Generator[Any, None, list[Any]]:
+    """Take trials from the queue and yield their outcomes, until it is empty or a worker dies; return what was lost.
+
+    No more are handed over than there are workers, so what is lost was being computed when one of them died.
+    """
+    flying: dict[Any, Any] = {}
+    with _pool(workers) as executor:
+        while waiting or flying:
+            try:
+                while waiting and len(flying) < workers:
+                    with _deaf():
+                        flying[executor.submit(call, waiting[0])] = waiting[0]
+                    waiting.popleft()
+            except BrokenProcessPool:
+                if not flying:
+                    return []  # a worker died that had nothing to do
+            ended, _ = wait(flying, return_when=FIRST_COMPLETED)
+            if any(isinstance(future.exception(), BrokenProcessPool) for future in ended):
+                ended, _ = wait(flying)
+            lost = [flying[future] for future in ended if isinstance(future.exception(), BrokenProcessPool)]
+            for future in ended:
+                trial, error = flying.pop(future), future.exception()
+                if trial not in lost:
+                    yield trial, error or future.result()
+            if lost:
+                return lost
+    return []
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Start no process that hears Ctrl-C: it is for this one, which then ends the others."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard or signal.SIG_DFL)
 
 
 @contextmanager
