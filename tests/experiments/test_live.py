@@ -6,7 +6,7 @@ import re
 import pytest
 
 from flatcube import cli
-from flatcube.experiments import brittle, engine, store, testers
+from flatcube.experiments import brittle, engine, journal, store, testers
 
 NAMES = [experiment.name for experiment in engine.named()]
 STORED = [name for name in NAMES if (store.DATA / f"{name}.csv").exists()]
@@ -45,7 +45,10 @@ def test_what_is_published_is_the_whole_book_scale(name):
     made = store.manifest(store.DATA)[f"{name}.csv"]
     assert made["scale"] == "book" and made["trials"] == len(experiment.trials("book"))
     assert made["command"] == f"flatcube run {name} --scale book && flatcube export {name} --scale book"
-    assert made["seconds"] <= 7200 and {"machine", "versions", "seeds", "code"} <= made.keys()
+    assert made["seconds"] <= 7200 and {"machine", "versions", "seeds"} <= made.keys()
+    configs = [journal.configuration(trial) for trial in experiment.trials("book")]
+    assert made["config"] == {key: engine._distinct(configs, key) for key in configs[0]}
+    assert made["code"] == journal.code_version(experiment.trial)  # nothing that it depends on has changed since
 
 
 def test_verdicts_are_those_of_the_stored_results():

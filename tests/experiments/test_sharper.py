@@ -91,11 +91,19 @@ SAME = {"kind": "encoder", "rate": 6e-4, "decay": 0.1, "width": 64}
 def _rows(slopes: dict[str, float], noise: float = 0.01) -> list[dict]:
     rng = np.random.default_rng(0)
     return [
-        {**SAME, "function": name, "n": n, "seed": seed, "converged": int(seed > 0),
+        {**SAME, "function": name, "n": n, "seed": seed, "converged": int(seed > (n == 16) * 3),
          "reason": "end" if seed else "chance",
          "sharpness": 0.5 if seed == 0 else 0.1 + slope * n + noise * rng.normal()}
         for name, slope in slopes.items() for n in (4, 6, 8, 12, 16) for seed in range(6)
     ]  # fmt: skip
+
+
+def test_a_line_ends_where_fewer_than_half_converge():
+    rows = _rows({"PARITY": 0.05})  # at 16 bits two of six
+    assert {row["n"] for row in sharper.fitted(rows)} == {4, 6, 8, 12}
+    next(row for row in rows if row["n"] == 16 and row["seed"] == 3)["converged"] = 1  # three
+    assert {row["n"] for row in sharper.fitted(rows)} == {4, 6, 8, 12, 16}
+    assert sharper.summary(rows)["slopes"][0]["longest"] == 16
 
 
 def test_the_summary_is_of_what_converged():
@@ -106,11 +114,11 @@ def test_the_summary_is_of_what_converged():
     kept = [row for row in rows if row["function"] == "PARITY" and row["converged"] and row["n"] <= 12]
     fit = stats.linregress([row["n"] for row in kept], [row["sharpness"] for row in kept])
     parity, first = tables["slopes"]
-    assert (parity["runs"], parity["converged"]) == (24, 20)
+    assert (parity["runs"], parity["converged"], parity["longest"]) == (31, 20, 12)
     assert (parity["slope"], parity["r"], parity["p"]) == pytest.approx((fit.slope, fit.rvalue, fit.pvalue))
     assert parity["low"] < 0.05 < parity["high"] and first["low"] < 0 < first["high"]
     lengths = {(line["function"], line["n"]): line for line in tables["lengths"]}
-    assert [lengths["PARITY", 16][name] for name in ("runs", "converged", "chance", "diverged")] == [6, 5, 1, 0]
+    assert [lengths["PARITY", 16][name] for name in ("runs", "converged", "chance", "diverged")] == [6, 2, 1, 0]
     assert lengths["PARITY", 20]["diverged"] == 1 and math.isnan(lengths["PARITY", 20]["mean"])
     assert lengths["FIRST", 4]["mean"] == pytest.approx(0.1, abs=0.02)
 

@@ -40,6 +40,35 @@ def test_sharpness_against_length(slopes, expected):
     assert {claim: found[claim] for claim in expected} == expected
 
 
+def test_a_falling_majority_is_not_almost_flat():
+    assert _verdicts(sharper.measured(_lengths(LEVEL | {"MAJORITY": -0.04}, start=1.0)))["HR-F1"] == "agrees in part"
+    assert _verdicts(sharper.measured(_lengths(LEVEL | {"PARITY": -0.001, "MAJORITY": -0.01}, start=1.0)))[
+        "HR-F1"] == "agrees in part"  # only steeper than MAJORITY  # fmt: skip
+    assert _verdicts(sharper.measured(_lengths(LEVEL | {"MAJORITY": 0.006})))["HR-F1"] == "agrees in part"
+    assert _verdicts(sharper.measured(_lengths(LEVEL | {"MAJORITY": 0.004}, noise=1e-6)))["HR-F1"] == "agrees"
+
+
+def test_a_rise_that_cannot_be_told_from_chance_is_none():
+    found = _verdicts(sharper.measured(_lengths(LEVEL | {"PARITY": 0.001}, noise=0.05)))
+    assert found["HR-F1"] == "differs" and found["HR-TAB2-PAR"] == "differs"
+
+
+@pytest.mark.parametrize("name", ["MAJORITY", "FIRST", "MEAN"])
+def test_nothing_agrees_where_a_function_never_converged(name):
+    rows = _lengths(LEVEL, converged=lambda function, n: int((function, n) != (name, 12)))
+    found = _verdicts(sharper.measured(rows))
+    assert found["HR-F5"] == "differs"
+    assert found["HR-SUM-E2"] == ("agrees in part" if name == "FIRST" else "agrees")
+
+
+def test_sharper_is_not_steeper():
+    """Ten times as sharp, but at all lengths."""
+    rows = _lengths(dict.fromkeys(LEVEL, 0.0))
+    for row in rows:
+        row["sharpness"] *= 20 if row["function"] == "PARITY" else 1
+    assert _verdicts(sharper.measured(rows))["HR-F5"] == "agrees in part"
+
+
 def test_a_slope_a_hundred_times_as_steep():
     """The noise is so small that the slopes are what they were made to be."""
     slopes = {"PARITY": 0.05, "MAJORITY": 4e-4, "FIRST": 4e-4, "MEAN": -4e-4}
@@ -80,6 +109,25 @@ def test_long_inputs(slopes, fits, expected):
     assert ("PARITY 0 of 6 at 8" in found["statement"]) == (not fits)
 
 
+def test_parity_fails_alone_only_where_the_others_do_not():
+    slopes = {"MAJORITY": 0.002, "FIRST": 0.0, "MEAN": 0.0, "PARITY": 0.0}
+    fits = {("PARITY", n): 0 for n in (8, 32, 64, 128)} | {("MEAN", 64): 0}
+    rows = _lengths(slopes, (8, 32, 64, 128), converged=lambda name, n: fits.get((name, n), 1))
+    assert longer.measured(rows)[0]["verdict"] == "agrees in part"
+    rows = [row for row in rows if row["function"] != "PARITY" or row["n"] != 64]
+    assert longer.measured(rows)[0]["verdict"] == "agrees"
+
+
+def test_a_rise_by_one_network_is_no_rise_by_ranks():
+    rows = _lengths({"MAJORITY": 0.0, "FIRST": 0.0, "MEAN": 0.0, "PARITY": 0.0}, (8, 32, 128),
+                    converged=lambda name, n: int(name != "PARITY"))  # fmt: skip
+    for row in rows:
+        if (row["function"], row["n"]) == ("MAJORITY", 128):
+            row["sharpness"] = 0.005 + 0.1 * (row["seed"] > 2)
+    (found,) = longer.measured(rows)
+    assert found["verdict"] == "agrees in part" and "Kendall" in found["statement"]
+
+
 def _frontiers(slope, moves, above=(0.0, 0.0), cast=("PARITY", "MAJORITY", "FIRST", "MEAN")):
     """Log blow-up = 20 + slope · norm + move · n; PARITY's norm is larger by ``above`` at the least and most bits."""
     rng = np.random.default_rng(6)
@@ -107,6 +155,18 @@ def _frontiers(slope, moves, above=(0.0, 0.0), cast=("PARITY", "MAJORITY", "FIRS
 def test_norm_against_blowup(slope, moves, expected):
     found = _verdicts(tradeoff.measured(_frontiers(slope, moves)))
     assert {claim: found[claim] for claim in expected} == expected
+
+
+def test_a_length_at_which_nothing_converged_does_not_fall():
+    rows = _frontiers(-1.0, {"PARITY": 0.2})
+    for row in rows:
+        row["converged"] = int((row["function"], row["n"]) not in {("PARITY", 8), ("MEAN", 8)})
+    found = _verdicts(tradeoff.measured(rows))
+    assert found["HR-F2"] == found["HR-F9"] == "agrees in part"
+    for row in rows:
+        row["converged"] *= row["function"] != "MEAN"
+    with pytest.raises(ValueError, match="^rows: expected networks that converged for every function, got none for ME"):
+        tradeoff.measured(rows)
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,14 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     - HR-F12 and HR-SUM-E3 if with decay the norm falls and blow-up rises in all networks once the goal is reached; the
       former also asks that sharpness changes by less than a factor 2 on this way, in the median;
     - HR-F13 if late sharpness is lower without decay than with 0.1 (Mann and Whitney, p < 0.05), and above 3 times that
-      of MAJORITY and FIRST in the mean; in part if one of these holds;
+      of MAJORITY and FIRST in the mean; in part if one of these holds. (The two share seeds, which the test does not
+      use: a test of pairs could not reach this level with four of them.)
     - HR-F14 if with decay the way in norm and log blow-up has r < −0.9 in all networks, in part if in most.
     """
     every = summary(rows)["networks"]
     found = [one for one in every if one["function"] == "PARITY"]
+    if not found:
+        raise ValueError("rows: expected networks that learnt PARITY, got none, so there is nothing to judge")
     decayed = [one for one in found if one["decay"] > 0]
     late = {decay: [one["late"] for one in found if one["decay"] == decay] for decay in DECAYS}
     rise, change = ([one[b] / one[a] for one in some] for a, b, some in

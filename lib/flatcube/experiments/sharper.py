@@ -8,16 +8,15 @@ each with 5 seeds or more for every function, and PARITY of 16 bits, with the 10
 succeeds at all.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from flatcube.experiments import networks, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.experiments.networks import Trial
 
-__all__ = ["CAST", "LONGEST", "trial", "summary", "lengths", "gaps", "aged", "PRINTED", "measured", "EXPERIMENT"]
+__all__ = ["CAST", "trial", "summary", "lengths", "fitted", "gaps", "aged", "PRINTED", "measured", "EXPERIMENT"]
 
 CAST = ("PARITY", "MAJORITY", "FIRST", "MEAN")
-LONGEST = 12  # of the lengths that enter a slope: beyond, too few networks converge
 
 
 def trial(trial: Trial) -> list[dict[str, object]]:
@@ -28,17 +27,31 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def summary(rows: Iterable[dict], longest: float = LONGEST) -> dict[str, list[dict[str, object]]]:
-    """``lengths``, and ``slopes``: straight lines through the sharpness of those that converged, as in HR Table 2.
+def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
+    """``lengths``, and ``slopes``: straight lines through the sharpness of those ``fitted``, as in HR Table 2.
 
-    Each has, over n ≤ ``longest``, the slope per bit with its 95 % interval, Pearson's r, the p-value of the slope 0.
+    Each has the number of networks and of those that enter, the longest n among these, the slope per bit with its 95 %
+    interval, Pearson's r and the p-value of the slope 0.
     """
     rows = networks.last(rows)
     slopes = []
     for function in [name for name in networks.FUNCTIONS if any(row["function"] == name for row in rows)]:
-        mine = [row for row in rows if row["function"] == function and row["n"] <= longest]
-        slopes.append({"function": function} | _line(mine))
+        kept = [row for row in fitted(rows) if row["function"] == function]
+        runs = sum(row["function"] == function for row in rows)
+        counts = {"function": function, "runs": runs, "converged": len(kept)}
+        counts["longest"] = int(max((row["n"] for row in kept), default=0))
+        slopes.append(counts | trends.line([row["n"] for row in kept], [row["sharpness"] for row in kept]))
     return {"lengths": lengths(rows), "slopes": slopes}
+
+
+def fitted(rows: Iterable[dict]) -> list[dict[str, object]]:
+    """The last rows of networks that converged, at lengths at which half or more for their function do.
+
+    Where fewer do, those that do are too much a selection to go on with a line.
+    """
+    ends = networks.last(rows)
+    usual = {(line["function"], line["n"]) for line in lengths(ends) if 2 * line["converged"] >= line["runs"]}
+    return [row for row in ends if row["converged"] and (row["function"], row["n"]) in usual]
 
 
 def lengths(rows: Iterable[dict]) -> list[dict[str, object]]:
@@ -60,12 +73,6 @@ def _at(function: str, n: float, rows: list[dict]) -> dict[str, object]:
     return counts | trends.spread(values)
 
 
-def _line(rows: list[dict]) -> dict[str, float]:
-    kept = [row for row in rows if row["converged"]]
-    found = trends.line([row["n"] for row in kept], [row["sharpness"] for row in kept])
-    return {"runs": len(rows), "converged": len(kept)} | found
-
-
 def gaps(slopes: list[dict], of: str = "PARITY") -> list[dict[str, object]]:
     """How much steeper one function's line is than every other's, with an interval and a p-value."""
     lines = {line["function"]: line for line in slopes}
@@ -78,15 +85,21 @@ def gaps(slopes: list[dict], of: str = "PARITY") -> list[dict[str, object]]:
 
 
 def aged(rows: Iterable[dict], age: int) -> list[dict[str, object]]:
-    """Of every network that converged, its first record ``age`` steps or more after it reached the goal, if it has one.
+    """Of every network ``fitted``, its first record ``age`` steps or more after it reached the goal, if it has one.
 
     ``summary`` of these compares networks that have been right for equally long, instead of trained for equally long.
     """
+    rows = [networks.last([row])[0] for row in rows]
+    usual = {_network(row) for row in fitted(rows)}
     found: dict[tuple, dict[str, object]] = {}
-    for row in (networks.last([row])[0] for row in rows):
-        if row["converged"] and row["step"] >= row["reached"] + age:
-            found.setdefault((row["function"], row["n"], row["seed"]), row)
+    for row in rows:
+        if _network(row) in usual and row["step"] >= row["reached"] + age:
+            found.setdefault(_network(row), row)
     return list(found.values())
+
+
+def _network(row: dict) -> tuple:
+    return row["function"], row["n"], row["seed"]
 
 
 # --- what it says about HR --------------------------------------------------------------------------------------------
@@ -99,7 +112,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     """Verdicts on HR Figs 1, 5 and 6, Table 2 and two checks of its summary, each with its rule.
 
     - HR-F1 agrees if the slope of PARITY is above 0 and above that of MAJORITY, which is "almost flat" if it is less
-      than a tenth of PARITY's; in part if some of these hold;
+      than a tenth of PARITY's in size wherever in their intervals both are; in part if some of these hold;
     - HR-F5 if at the longest inputs PARITY is 10 times as sharp as all others and its slope above theirs; in part if
       it is sharper;
     - HR-F5b at most in part, since the line is extrapolated: if it is between ½ and 2 at 30 bits;
@@ -107,7 +120,10 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
       holds 0; in part if one of the two is so;
     - HR-TAB2-CAP if the slope of PARITY is 100 times that of all others wherever in their intervals both are, in part
       if of some;
-    - HR-SUM-E1 and E2 if all PARITY networks of 8 to 12 bits are above 1, and all FIRST networks below 0.1.
+    - HR-SUM-E1 and E2 if all PARITY networks of 8 and of 12 bits are above 1, and all FIRST networks below 0.1; in
+      part if some are.
+
+    Where nothing converged, nothing agrees.
     """
     tables = summary(rows)
     lines = {line["function"]: line for line in tables["slopes"]}
@@ -121,37 +137,52 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     grown = {name: at[name, longest]["mean"] / at[name, min(n for _, n in at)]["mean"] for name in CAST[:2]}
     ahead = _ahead(rows)
     found = [
-        ("HR-F1", [rises, above["MAJORITY"], lines["MAJORITY"]["slope"] < 0.1 * parity["slope"]],
+        ("HR-F1", [rises, above["MAJORITY"], _size(lines["MAJORITY"]) < 0.1 * parity["low"]],
          f"Slopes of sharpness per bit with 95 % intervals: {shown}. The slope of PARITY exceeds the others by: "
          f"{differences}. Up to {longest} bits PARITY grows {grown['PARITY']:.1f} times, MAJORITY "
          f"{grown['MAJORITY']:.1f} times."),
-        ("HR-F5", [min(times.values()) > 10 and all(above.values()), min(times.values()) > 1],
+        ("HR-F5", [all(ratio > 10 for ratio in times.values()) and all(above.values()),
+                   all(ratio > 1 for ratio in times.values())],
          f"At {longest} bits PARITY is " + ", ".join(f"{ratio:.1f} times as sharp as {name}" for name, ratio
          in times.items()) + f". Its slope exceeds the others by: {differences}."),
         ("HR-F5b", [False, 0.5 < ahead["value"] < 2], f"The line through PARITY's sharpness up to {longest} bits is at "
          f"{trends.said(ahead, 'value')} at 30 bits; none was trained there."),
     ]  # fmt: skip
+    found += [*_table(lines, steeper), *_levels(at)]
+    return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in found]
+
+
+def _table(lines: dict[str, dict], others: Iterable[str]) -> Iterator[tuple[str, list[bool], str]]:
+    """What there is to say of HR Table 2: claim, rules, statement."""
     for name, line in lines.items():
         holds = line["low"] <= PRINTED[name] <= line["high"]
         holds_too = line["low"] <= 0 <= line["high"] if name == "MEAN" else line["low"] > 0  # not significant in print
         said = f"Slope {trends.said(line)} per bit, r = {line['r']:.2f}, p = {line['p']:.2g}; {line['converged']} runs."
-        found.append((_ROWS[name], [holds, holds_too], said))
-    least = {name: parity["low"] / max(abs(lines[name]["low"]), abs(lines[name]["high"])) for name in steeper}
+        yield _ROWS[name], [holds, holds_too], said
+    parity = lines["PARITY"]
+    least = {name: parity["low"] / _size(lines[name]) for name in others}
     shown = ", ".join(f"{name} {parity['slope'] / abs(lines[name]['slope']):.2g} (at least {ratio:.2g})"
                       for name, ratio in least.items())  # fmt: skip
     said = f"The slope of PARITY, divided by the size of the others' (and at least, by the intervals): {shown}."
-    found.append(("HR-TAB2-CAP", [ratio >= 100 for ratio in least.values()], said))
+    yield "HR-TAB2-CAP", [ratio >= 100 for ratio in least.values()], said
+
+
+def _levels(at: dict[tuple[str, int], dict]) -> Iterator[tuple[str, list[bool], str]]:
+    """What there is to say of how sharp PARITY and FIRST are: claim, rules, statement."""
     for claim, name, right in (("HR-SUM-E1", "PARITY", lambda v: v > 1), ("HR-SUM-E2", "FIRST", lambda v: v < 0.1)):
         ends = [at[name, n][end] for n in (8, 12) if (name, n) in at for end in ("least", "most")]
-        said = f"{name} of 8 and 12 bits has a sharpness between {min(ends):.2g} and {max(ends):.2g}."
-        found.append((claim, [right(min(ends)), right(max(ends))], said))
-    return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in found]
+        said = f"{name} of 8 and 12 bits has a sharpness from {min(ends):.2g} to {max(ends):.2g} where it converged."
+        yield claim, [all(map(right, ends)), any(map(right, ends))], said
+
+
+def _size(line: dict[str, float]) -> float:
+    """The largest size of a slope in its interval."""
+    return max(abs(line["low"]), abs(line["high"]))
 
 
 def _ahead(rows: list[dict], n: int = 30) -> dict[str, float]:
     """The line through PARITY's sharpness at n bits."""
-    kept = [row for row in networks.last(rows) if row["function"] == "PARITY" and row["converged"]]
-    kept = [row for row in kept if row["n"] <= LONGEST]
+    kept = [row for row in fitted(rows) if row["function"] == "PARITY"]
     return trends.forecast([row["n"] for row in kept], [row["sharpness"] for row in kept], n)
 
 

@@ -75,7 +75,10 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     """
     tables, kept = summary(rows), [row for row in networks.last(rows) if row["converged"]]
     planes = {line["function"]: line for line in tables["planes"]}
-    falls = {name: all(line["high"] < 0 for line in tables["lines"] if line["function"] == name) for name in planes}
+    if not planes.keys() >= set(CAST):
+        missing = ", ".join(name for name in CAST if name not in planes)
+        raise ValueError(f"rows: expected networks that converged for every function, got none for {missing}")
+    falls = {name: _falls(tables, name) for name in planes}
     moves = "; ".join(f"{name} {trends.said(line, 'c')}" for name, line in planes.items())
     slopes = "; ".join(f"{line['function']} at {line['n']} bits {trends.said(line)}" for line in tables["lines"])
     kept = [row for row in kept if row["function"] in CAST]
@@ -98,6 +101,13 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         said += f"{half['p']:.2g}, from {half['converged']} networks; PARITY {trends.said(planes['PARITY'], 'c')}."
         found.append(("HR-SUM-OQ1", [half["low"] > 0, False], said))
     return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in found]
+
+
+def _falls(tables: dict[str, list[dict]], function: str) -> bool:
+    """Does log blow-up fall with the norm at every length that was tried, with the whole interval?"""
+    tried = {line["n"] for line in tables["lengths"] if line["function"] == function}
+    found = {line["n"]: line["high"] < 0 for line in tables["lines"] if line["function"] == function}
+    return all(found.get(n, False) for n in tried)
 
 
 def _steeper(one: dict, other: dict) -> dict[str, float]:
