@@ -61,6 +61,46 @@ def test_verdicts_on_training_follow_their_rules(change, verdicts):
     assert [row["verdict"] for row in found] == verdicts
 
 
+def _judged(claim, after=0.4, late=lambda seed, decay: 0.3, one=None):
+    """The verdict on a claim: sharpness 0.05 before, ``after`` just after (``one`` in a single network), then late."""
+    rows = []
+    for seed, drop in enumerate((200, 300, 500, 600, 700)):
+        for decay in dynamics.DECAYS:
+            curve = _curve(seed, drop, decay, late=late(seed, decay))
+            just = [row for row in curve if row["step"] == drop]
+            just[0]["sharpness"] = one if one is not None and (seed, decay) == (0, 0.0) else after
+            rows += curve
+        rows += [row | {"sharpness": 0.01} for row in _curve(seed, 100, 0.0, "FIRST")]
+    return {row["id"]: row["verdict"] for row in dynamics.measured(rows)}[claim]
+
+
+@pytest.mark.parametrize(
+    ("after", "one", "expected"),
+    [(0.11, None, "agrees"), (0.09, None, "agrees in part"), (0.11, 0.04, "agrees in part"), (0.04, None, "differs")],
+)
+def test_sharpness_must_double_and_rise_everywhere(after, one, expected):
+    late = 0.03 if expected != "differs" else 0.2  # lower late than just after, or not
+    assert _judged("HR-F3", after=after, one=one, late=lambda seed, decay: late) == expected
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"), [(0.21, "agrees"), (0.19, "agrees in part"), (0.79, "agrees"), (0.81, "agrees in part")]
+)
+def test_sharpness_must_change_by_less_than_a_factor_two(late, expected):
+    assert _judged("HR-F12", late=lambda seed, decay: late) == expected
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [
+        (lambda seed, decay: 0.1 + 0.01 * seed + 0.035 * (decay > 0), "agrees"),  # p = 0.016
+        (lambda seed, decay: 0.1 + 0.01 * seed + 0.015 * (decay > 0), "agrees in part"),  # p = 0.11
+    ],
+)
+def test_flatter_without_decay_by_a_test(late, expected):
+    assert _judged("HR-F13", late=late) == expected
+
+
 def _scattered(c: float, noise: float = 0.05) -> list[dict]:
     rng = np.random.default_rng(0)
     rows = []
@@ -104,6 +144,21 @@ def test_long_inputs_enter_the_slope():
 def test_the_last_row_of_a_network_is_the_one_that_counts():
     first, second = SAME | {"function": "FIRST", "seed": "0", "error": "1"}, {"error": "0.5"}
     assert [row["error"] for row in networks.last([first, first | second, first | {"seed": "1"}])] == [0.5, 1]
+
+
+def test_the_intervals_of_a_line_are_those_of_the_textbook():
+    x, y = np.array([1.0, 2, 3, 5, 9]), np.array([2.0, 1, 4, 4, 9])
+    design = np.stack([np.ones(5), x], 1)
+    (a, b), (squares,) = np.linalg.lstsq(design, y)[:2]
+    spread = squares / (5 - 2) * np.linalg.inv(design.T @ design)
+    t = stats.t.ppf(0.975, 5 - 2)
+    found = trends.line(x, y)
+    assert (found["slope"], found["intercept"]) == pytest.approx((b, a))
+    assert (found["low"], found["high"]) == pytest.approx((b - t * spread[1, 1] ** 0.5, b + t * spread[1, 1] ** 0.5))
+    ahead, place = trends.forecast(x, y, 30), np.array([1.0, 30])
+    half = t * (place @ spread @ place) ** 0.5
+    value = a + 30 * b
+    assert (ahead["value"], ahead["low"], ahead["high"]) == pytest.approx((value, value - half, value + half))
 
 
 def test_lines_agree_with_scipy_and_gaps_with_welch():

@@ -77,7 +77,8 @@ def test_the_summary_is_a_line_through_the_means():
     ("rows", "verdict", "count"),
     [
         (_rows(0.125, 0.25), "agrees", 9),
-        (_rows(0.125, 0.25, wide=3.5), "agrees in part", 9),  # some encoders are as sensitive as random functions
+        (_rows(0.125, 0.25, wide=2.9), "agrees", 9),
+        (_rows(0.125, 0.25, wide=3.1), "agrees in part", 9),  # some encoders nearly reach random functions
         (_rows(0.249, 0.25), "differs", 0),  # the errors overlap
         (_rows(0.6, 0.7), "differs", 0),  # above random functions
     ],

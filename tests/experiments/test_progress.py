@@ -58,6 +58,13 @@ def test_it_ticks_while_a_trial_runs_and_not_after(bar):
     assert sys.stderr.getvalue() == said
 
 
+def test_a_log_does_not_see_every_second(bar, monkeypatch):
+    monkeypatch.setattr(Terminal, "isatty", lambda self: False)
+    with bar(80, 2):
+        time.sleep(1.3)
+    assert "00:01" not in sys.stderr.getvalue().rpartition("\r")[0]
+
+
 def test_stored_notebooks_and_quiet_runs_have_none(bar, monkeypatch):
     for show in (False, True):
         with bar(80, 2, show) as some:

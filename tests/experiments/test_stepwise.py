@@ -129,6 +129,17 @@ def test_the_verdict_follows_from_the_numbers(rows, verdict):
     assert found["verdict"] == verdict and found["id"] == "HR-F11" and "3 of 4" in found["statement"]
 
 
+def test_low_means_all_networks_and_most_of_them_must_converge():
+    rows = _rows(0.0)
+    next(row for row in rows if row["converged"])["sharpness"] = 0.12
+    assert stepwise.measured(rows)[0]["verdict"] == "agrees in part"
+    rows, lost = _rows(0.0), 0
+    for row in rows:
+        if row["n"] == 32 and row["converged"] and lost < 2:
+            row["converged"], lost = 0, lost + 1
+    assert stepwise.measured(rows)[0]["verdict"] == "differs"
+
+
 def test_the_scales_are_those_that_were_promised():
     book, paper = EXPERIMENT.trials("book"), EXPERIMENT.trials("paper")
     assert len({trial.steps for trial in book}) == 1 and max(trial.n for trial in book) >= 100
