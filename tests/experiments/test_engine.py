@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 import distributed
@@ -309,6 +310,22 @@ def test_published_tables_carry_how_they_were_made_and_are_verified(tmp_path):
     table.write_text(table.read_text().replace("0", "1", 1))
     with pytest.raises(ValueError, match=r"toy\.csv: its checksum is not the one in manifest\.json"):
         store.load("toy", folder=data)
+
+
+def test_a_manifest_names_all_machines_and_the_last_end(tmp_path, monkeypatch):
+    machines, ends = iter("baab"), iter(range(4))
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2026, 1, 1, 12 - next(ends), tzinfo=tz)  # the first trial ends last
+
+    monkeypatch.setattr(workers.store, "machine", lambda: next(machines, "c"))
+    monkeypatch.setattr(journal, "datetime", Clock)
+    engine.run(toy.experiment(3), "book", folder=tmp_path, progress=False)
+    engine.export(toy.experiment(3), folder=tmp_path, data=tmp_path / "data")
+    made = store.manifest(tmp_path / "data")["toy.csv"]
+    assert (made["machine"], made["ended"]) == ("a; b", "2026-01-01T12:00:00+00:00")
 
 
 def test_what_results_say_of_claims_is_published_with_them(tmp_path):

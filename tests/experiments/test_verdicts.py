@@ -49,7 +49,10 @@ def test_a_falling_majority_is_not_almost_flat():
 
 
 def test_a_rise_that_cannot_be_told_from_chance_is_none():
-    found = _verdicts(sharper.measured(_lengths(LEVEL | {"PARITY": 0.001}, noise=0.05)))
+    rows = _lengths(LEVEL | {"PARITY": 0.003}, noise=0.05)
+    line = sharper.summary(rows)["slopes"][0]
+    assert line["low"] < 0 < line["slope"]
+    found = _verdicts(sharper.measured(rows))
     assert found["HR-F1"] == "differs" and found["HR-TAB2-PAR"] == "differs"
 
 
@@ -75,7 +78,7 @@ def test_a_slope_a_hundred_times_as_steep():
     assert _verdicts(sharper.measured(_lengths(slopes, noise=1e-7)))["HR-TAB2-CAP"] == "agrees"
     slopes["MAJORITY"] = 6e-4
     assert _verdicts(sharper.measured(_lengths(slopes, noise=1e-7)))["HR-TAB2-CAP"] == "agrees in part"
-    slopes |= {"FIRST": 6e-4, "MEAN": -6e-4}
+    slopes |= dict.fromkeys(("FIRST", "MEAN"), 0.05 / 95) | {"MAJORITY": -0.05 / 95}
     assert _verdicts(sharper.measured(_lengths(slopes, noise=1e-7)))["HR-TAB2-CAP"] == "differs"
 
 
@@ -88,7 +91,7 @@ def test_levels_of_parity_and_first():
     assert (found["HR-SUM-E1"], found["HR-SUM-E2"]) == ("agrees", "agrees")
     next(row for row in rows if row["function"] == "PARITY" and row["n"] == 12)["sharpness"] = 0.9
     for row in rows:
-        row["sharpness"] += 0.2 * (row["function"] == "FIRST")
+        row["sharpness"] += 0.1 * (row["function"] == "FIRST")
     found = _verdicts(sharper.measured(rows))
     assert (found["HR-SUM-E1"], found["HR-SUM-E2"]) == ("agrees in part", "differs")
 
