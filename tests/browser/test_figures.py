@@ -760,7 +760,7 @@ EXPECTED: dict[str, dict[str, Shown]] = {
         "δ is a switch: it promises nothing, and then nearly everything": switched,
     },
     "12-length": {
-        "Up to 12 bits PARITY gets sharper, MAJORITY less so; FIRST and MEAN show no trend": lengthened,
+        "Sharpness rises for PARITY, less for MAJORITY; FIRST and MEAN show no trend up to 12 bits": lengthened,
         "Squeezed into width 4, MAJORITY gets sharper; FIRST and MEAN show no trend": far,
         "Weight decay turns norm into blow-up; PARITY pays more with every length": frontier,
         "When PARITY is learnt, sharpness jumps; under strong decay it goes on rising": on_the_way,

@@ -111,6 +111,8 @@ def _problem(got: Any, wanted: Any) -> str:
     if isinstance(wanted, dict):
         count = len(_unequal(mine, right))
         return f"your spectrum is wrong in {count} coefficient{'s' * (count != 1)}"
+    if np.ndim(got) == 0 and np.ndim(wanted) == 1:
+        return f"you give one number where {len(wanted)} should come"
     if np.shape(got) != np.shape(wanted):
         return f"you give an array of shape {np.shape(got)} where {np.shape(wanted)} should come"
     bad = _unequal(mine, right)

@@ -56,10 +56,13 @@ learned.mistake(
     lambda steps, errors, goal: int(steps[np.argmin(errors)]) if (errors < goal).any() else -1,
 )
 learned.mistake(
+    "That is the step of the smallest error, whether or not it is below the goal.",
+    lambda steps, errors, goal: int(steps[np.argmin(errors)]),
+)
+learned.mistake(
     "That is the last step below the goal. The first is asked for.",
     lambda steps, errors, goal: int(steps[np.flatnonzero(errors < goal)[-1]]) if (errors < goal).any() else -1,
 )
-
 learned.mistake(
     "One of these networks ends exactly at the goal. That is not below it.",
     lambda steps, errors, goal: int(steps[np.flatnonzero(errors <= goal)[0]]) if (errors <= goal).any() else -1,
@@ -126,6 +129,10 @@ slope.mistake(
 slope.mistake(
     "That is the whole width of the interval. Half of it goes to each side.",
     _interval(lambda count: 2 * stats.t.ppf(0.975, count - 2)),
+)
+slope.mistake(
+    "You give the two ends of the interval. The slope and half of the width are asked for.",
+    lambda x, y: (slope.solution(x, y)[0] - slope.solution(x, y)[1], sum(slope.solution(x, y))),
 )
 slope.mistake("Axes exchanged: the slope of y against x is asked for.", lambda x, y: slope.solution(y, x))
 
@@ -194,7 +201,7 @@ def _shifts(rng: np.random.Generator) -> list[tuple]:
         "A standard error is a standard deviation, with `ddof=1`, over the square root of how many numbers there are. "
         "Which numbers were drawn independently?",
     ),
-    why="Inputs share a direction, so they are no separate witnesses. More inputs do not narrow this interval.",
+    why="Inputs share a direction, so they are no separate witnesses. More inputs hardly narrow this interval.",
     instances=_shifts,
 )
 def shaken(reference: np.ndarray, shifted: np.ndarray) -> tuple[float, float]:
@@ -244,6 +251,15 @@ shaken.mistake(
 )
 
 
+shaken.mistake(
+    "You take the size of the changes. They have to be squared.",
+    lambda reference, shifted: (
+        np.abs(shifted - reference).mean(),
+        np.abs(shifted - reference).mean(axis=1).std(ddof=1) / np.sqrt(len(shifted)),
+    ),
+)
+
+
 def _gradients(rng: np.random.Generator) -> list[tuple]:
     sizes = [(2, 3), (3, 5), (4, 2)]  # bits, weights
     return [(rng.normal(size=(2**n, weights)), rng.choice([-1.0, 1.0], 2**n)) for n, weights in sizes]
@@ -283,6 +299,12 @@ loudness.mistake(
     lambda gradients, table: (loudness.solution(gradients, table)) ** 2,
 )
 loudness.mistake(
+    "You divide by the mean square. Its root is asked for.",
+    lambda gradients, table: (
+        _towards(gradients, table) / (np.square(gradients).sum(axis=1).mean() / len(table))
+    ),
+)
+loudness.mistake(
     "You have added f∇T up over the cube. E is a mean.",
     lambda gradients, table: loudness.solution(gradients, table) * len(table),
 )
@@ -320,7 +342,7 @@ def _lines(rng: np.random.Generator) -> list[tuple]:
     instances=_lines,
 )
 def welch(one: tuple, other: tuple) -> tuple[float, float]:
-    """Welch's t for slope one − slope other, and its degrees of freedom; each is (slope, error, points)."""
+    """Welch's t for slope one − slope other, and its degrees of freedom; each is (slope, its standard error, points)."""
     (a, s, N), (b, r, M) = one, other
     variance = s**2 + r**2
     return (a - b) / variance**0.5, variance**2 / (s**4 / (N - 2) + r**4 / (M - 2))
