@@ -342,7 +342,7 @@ def _lines(rng: np.random.Generator) -> list[tuple]:
     instances=_lines,
 )
 def welch(one: tuple, other: tuple) -> tuple[float, float]:
-    """Welch's t for slope one − slope other, and its degrees of freedom; each is (slope, its standard error, points)."""
+    """Welch's t for slope one − slope other, and its degrees of freedom; each is (slope, standard error, points)."""
     (a, s, N), (b, r, M) = one, other
     variance = s**2 + r**2
     return (a - b) / variance**0.5, variance**2 / (s**4 / (N - 2) + r**4 / (M - 2))
