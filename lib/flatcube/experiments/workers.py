@@ -8,7 +8,8 @@ the same version, which is checked. With Slurm, dask-jobqueue starts the workers
     cluster.scale(jobs=64)
     print(cluster.scheduler_address)  # for flatcube run NAME --scale paper --scheduler ADDRESS
 
-Workers that die are replaced; their trials are computed again elsewhere.
+Workers that die are replaced; their trials are computed again elsewhere. Each process computes one trial at a time, on
+one thread, however many it may have.
 """
 
 import multiprocessing
