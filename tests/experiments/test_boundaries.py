@@ -26,8 +26,8 @@ def _verdict(found, claim):
 
 # Slopes 0.5 and 0.4 with errors 0.03 and 0.01 and 4 and 10 degrees of freedom: the variance of the difference is
 # 9·10⁻⁴ + 10⁻⁴ = 10⁻³, and Welch's degrees of freedom are 10⁻⁶ / (8.1·10⁻⁷ / 4 + 10⁻⁸ / 10) = 10⁻⁶ / 2.035·10⁻⁷.
-STEEP = {"function": "PARITY", "slope": 0.5, "error": 0.03, "converged": 6}
-LESS = {"function": "FIRST", "slope": 0.4, "error": 0.01, "converged": 12}
+STEEP = {"function": "PARITY", "slope": 0.5, "error": 0.03, "entered": 6}
+LESS = {"function": "FIRST", "slope": 0.4, "error": 0.01, "entered": 12}
 FREE = 1 / 0.2035
 
 

@@ -1,8 +1,10 @@
 """The journal: what it holds is whole and what it says, and damage is reported and left alone."""
 
+import os
 import shutil
 import sqlite3
 import sys
+import time
 from contextlib import closing
 
 import pytest
@@ -99,6 +101,30 @@ def _files(path):
     return {file.name: file.read_bytes() for file in path.parent.glob("toy.sqlite*") if not file.name.endswith("-shm")}
 
 
+def test_a_reader_leaves_nothing_beside_a_journal(path):
+    before = sorted(path.parent.iterdir())
+    with Journal(path) as kept:
+        assert len(kept.records()) == 50
+    assert sorted(path.parent.iterdir()) == before == [path.with_suffix(".lock"), path]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_journal_can_be_read_where_nothing_can_be_written(path):
+    path.parent.chmod(0o500)
+    try:
+        with Journal(path) as kept:
+            assert len(kept.records()) == 50
+    finally:
+        path.parent.chmod(0o700)
+
+
+def test_a_lock_that_is_not_ours_to_write_is_none(tmp_path, monkeypatch):
+    """SQLite would let two processes have it at once."""
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(JournalError, match=r"toy\.lock cannot be used as a lock \(it is not yours to write\)$"):
+        Journal(tmp_path / "toy.sqlite", write=True)
+
+
 def test_what_a_killed_process_left_in_the_log_is_read_and_left_there(killed):
     before = _files(killed)
     with Journal(killed) as kept:
@@ -143,7 +169,7 @@ def test_what_is_not_the_journal_s_fault_is_not_called_damage(tmp_path):
 @pytest.mark.parametrize("junk", [lambda path: path.mkdir(), lambda path: path.write_bytes(b"no lock" * 1000)])
 def test_a_lock_that_is_none_is_one_sentence(tmp_path, junk):
     junk(tmp_path / "toy.lock")
-    with pytest.raises(JournalError, match=r"toy\.lock cannot be used as a lock \(.*\); remove it$"):
+    with pytest.raises(JournalError, match=r"toy\.lock cannot be used as a lock \(.*\)$"):
         Journal(tmp_path / "toy.sqlite", write=True)
 
 
@@ -189,9 +215,16 @@ def test_the_version_is_that_of_the_code_behind_a_trial(tmp_path, monkeypatch, m
     import draftbook.study  # noqa: F401
 
     trial = sys.modules["draftbook.study"].trial
-    before = journal.code_version.__wrapped__(trial)
+    before = journal.code_version(trial)
     assert CODE[module].count(old) == 1
     (folder / f"{module}.py").write_text(CODE[module].replace(old, new))
-    assert (journal.code_version.__wrapped__(trial) == before) is same
+    journal._code.cache_clear()
+    assert (journal.code_version(trial) == before) is same
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(ValueError, match="was changed after this process began"):
+        patch.setattr(journal, "_BEGAN", 0.0)
+        journal.check_unchanged(trial)
+    os.utime(folder / "study.py", (2**33, 2**33))  # by a clock that is wrong
+    (name,) = {path.name for path in folder.glob("*.py") if path.stat().st_mtime > time.time()}
+    assert name == "study.py"
     for name in [name for name in sys.modules if name.partition(".")[0] == "draftbook"]:
         del sys.modules[name]

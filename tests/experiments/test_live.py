@@ -48,7 +48,13 @@ def test_what_is_published_is_the_whole_book_scale(name):
     assert made["seconds"] <= 7200 and {"machine", "versions", "seeds"} <= made.keys()
     configs = [journal.configuration(trial) for trial in experiment.trials("book")]
     assert made["config"] == {key: engine._distinct(configs, key) for key in configs[0]}
-    assert made["code"] == journal.code_version(experiment.trial)  # nothing that it depends on has changed since
+    if _releases(made["versions"]) == _releases(store.versions()):
+        assert made["code"] == journal.code_version(experiment.trial)  # nothing that it depends on has changed since
+
+
+def _releases(versions: dict[str, str]) -> dict[str, str]:
+    """Python writes down code differently from one release to the next, but not within one."""
+    return versions | {"python": versions["python"].rpartition(".")[0]}
 
 
 def test_verdicts_are_those_of_the_stored_results():

@@ -114,7 +114,7 @@ def test_the_summary_is_of_what_converged():
     kept = [row for row in rows if row["function"] == "PARITY" and row["converged"] and row["n"] <= 12]
     fit = stats.linregress([row["n"] for row in kept], [row["sharpness"] for row in kept])
     parity, first = tables["slopes"]
-    assert (parity["runs"], parity["converged"], parity["longest"]) == (31, 20, 12)
+    assert (parity["runs"], parity["entered"], parity["longest"]) == (31, 20, 12)
     assert (parity["slope"], parity["r"], parity["p"]) == pytest.approx((fit.slope, fit.rvalue, fit.pvalue))
     assert parity["low"] < 0.05 < parity["high"] and first["low"] < 0 < first["high"]
     lengths = {(line["function"], line["n"]): line for line in tables["lengths"]}

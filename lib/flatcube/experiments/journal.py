@@ -19,7 +19,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -29,8 +29,6 @@ from typing import Any
 from flatcube.experiments import store
 
 __all__ = ["Record", "Journal", "JournalError", "address", "configuration", "code_version", "check_unchanged"]
-
-_BEGAN = time.time()
 
 _APPLICATION = 0x666C6174  # "flat", in the header of the file
 _SCHEMA = f"""
@@ -100,6 +98,9 @@ class Journal:
         self.close()
 
     def close(self) -> None:
+        if self._lock is not None and self._db is not None:
+            with suppress(sqlite3.DatabaseError):  # someone is reading
+                self._db.execute("PRAGMA journal_mode = DELETE")  # then readers need not write beside it
         for connection in (self._db, self._lock):
             if connection is not None:
                 connection.close()
@@ -131,13 +132,12 @@ class Journal:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _locked(self) -> sqlite3.Connection:
-        path = self.path.with_suffix(".lock")
         try:
-            return store.locked(path)
+            return store.locked(self.path.with_suffix(".lock"))
         except TimeoutError:
             raise JournalError(f"journal {self.path}: another run is writing to it; wait for it or stop it") from None
-        except sqlite3.DatabaseError as error:
-            raise JournalError(f"journal {self.path}: {path} cannot be used as a lock ({error}); remove it") from None
+        except OSError as error:
+            raise JournalError(f"journal {self.path}: {error}") from None
 
     def _create(self) -> None:
         # Under another name first, so that an empty file under this name is a sign of damage.
@@ -190,7 +190,6 @@ def _hash(content: Any) -> str:
 # --- the version of the code ------------------------------------------------------------------------------------------
 
 
-@lru_cache
 def code_version(function: Callable) -> str:
     """The hash of the code that a function's numbers depend on, and of the versions of numpy, scipy and torch.
 
@@ -202,12 +201,30 @@ def code_version(function: Callable) -> str:
 
 
 def check_unchanged(function: Callable) -> None:
-    """Refuse code that was edited after this process began: it would be recorded as what it is not, the old code's."""
+    """Refuse code that was edited after it may have been imported: the old code's numbers would pass for the new one's.
+
+    Files from the future, by a clock that is wrong, are let through.
+    """
     for path, _ in _code(function).values():
-        if path.stat().st_mtime > _BEGAN:
+        if _BEGAN < path.stat().st_mtime <= time.time():
             raise ValueError(f"{path} was changed after this process began: restart it to compute with the new code")
 
 
+def _began() -> float:
+    """When this process began, to the second; where that cannot be read, now."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        lines = Path("/proc/stat").read_text().splitlines()
+        boot = next(int(line.split()[1]) for line in lines if line.startswith("btime"))
+        return boot + ticks / os.sysconf("SC_CLK_TCK") + 1
+    except (OSError, StopIteration):
+        return time.time()
+
+
+_BEGAN = _began()
+
+
+@lru_cache
 def _code(function: Callable) -> dict[str, tuple[Path, str]]:
     """The modules that a function's numbers depend on: their files, and what counts of their code."""
     own = sys.modules[function.__module__]

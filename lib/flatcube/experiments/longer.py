@@ -37,7 +37,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     counts = ", ".join(f"{line['function']} {line['converged']} of {line['runs']} at {line['n']}"
                        for line in tables["lengths"] if line["converged"] < line["runs"])  # fmt: skip
     beside = [line for line in tables["lengths"] if line["n"] in {one["n"] for one in tried} and line not in tried]
-    alone = runs > 0 and not fitted and all(2 * line["converged"] > line["runs"] for line in beside)
+    alone = runs > 0 and not fitted and bool(beside)
+    alone &= all(2 * line["converged"] > line["runs"] for line in beside)
     steeper = {line["function"]: line for line in sharper.gaps(tables["slopes"], of="MAJORITY")}
     rising = [row for row in sharper.fitted(rows) if row["function"] == "MAJORITY"]
     ranks = stats.kendalltau([row["n"] for row in rising], [row["sharpness"] for row in rising])

@@ -19,6 +19,7 @@ class Bar(tqdm):
 
     def __init__(self, label: str, expected: float, missing: float, *, workers: int | None, show: bool = True) -> None:
         self.missing, self.workers, self.spent = missing, workers, 0.0
+        self.initial = expected - missing  # also of a bar that is not shown
         self._over, self._ticker = threading.Event(), threading.Thread(target=self._tick, daemon=True)
         shown = show and "FLATCUBE_PRESS" not in os.environ  # stored notebooks carry no progress bars
         form = "{desc}: {percentage:3.0f} % |{bar}| {elapsed}, {left} left"
@@ -32,6 +33,8 @@ class Bar(tqdm):
     def left(self, elapsed: float) -> float | None:
         """Seconds until the end, after ``elapsed`` seconds; None while they cannot be known."""
         done = self.n - self.initial
+        if done >= self.missing:
+            return 0.0
         if self.workers is None:
             return (self.missing - done) * elapsed / done if done else None
         ratio = self.spent / done if done else 1.0
@@ -57,5 +60,6 @@ class Bar(tqdm):
         super().close()
 
     def _tick(self) -> None:
-        while not self._over.wait(1.0 if sys.stderr.isatty() else 30.0):  # a log need not see every second
+        watched = sys.stderr.isatty() or "ipykernel" in sys.modules
+        while not self._over.wait(1.0 if watched else 30.0):  # a log need not see every second
             self.refresh()

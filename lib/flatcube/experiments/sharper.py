@@ -8,6 +8,7 @@ each with 5 seeds or more for every function, and PARITY of 16 bits, with the 10
 succeeds at all.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 
 from flatcube.experiments import networks, trends
@@ -38,7 +39,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     for function in [name for name in networks.FUNCTIONS if any(row["function"] == name for row in rows)]:
         kept = [row for row in fitted(rows) if row["function"] == function]
         runs = sum(row["function"] == function for row in rows)
-        counts = {"function": function, "runs": runs, "converged": len(kept)}
+        counts = {"function": function, "runs": runs, "entered": len(kept)}
         counts["longest"] = int(max((row["n"] for row in kept), default=0))
         slopes.append(counts | trends.line([row["n"] for row in kept], [row["sharpness"] for row in kept]))
     return {"lengths": lengths(rows), "slopes": slopes}
@@ -78,16 +79,16 @@ def gaps(slopes: list[dict], of: str = "PARITY") -> list[dict[str, object]]:
     lines = {line["function"]: line for line in slopes}
     return [
         {"function": name}
-        | trends.gap(lines[of], other, (lines[of]["converged"] - 2, other["converged"] - 2))
+        | trends.gap(lines[of], other, (lines[of]["entered"] - 2, other["entered"] - 2))
         for name, other in lines.items()
         if name != of
     ]
 
 
 def aged(rows: Iterable[dict], age: int) -> list[dict[str, object]]:
-    """Of every network ``fitted``, its first record ``age`` steps or more after it reached the goal, if it has one.
+    """Of every network ``fitted``, its first record ``age`` steps or more after it first reached the goal, if any.
 
-    ``summary`` of these compares networks that have been right for equally long, instead of trained for equally long.
+    ``summary`` of these compares networks equally long after they first were right, instead of trained equally long.
     """
     rows = [networks.last([row])[0] for row in rows]
     usual = {_network(row) for row in fitted(rows)}
@@ -99,7 +100,7 @@ def aged(rows: Iterable[dict], age: int) -> list[dict[str, object]]:
 
 
 def _network(row: dict) -> tuple:
-    return row["function"], row["n"], row["seed"]
+    return tuple(row[name] for name in ("kind", "function", "n", "seed", "rate", "decay", "width"))
 
 
 # --- what it says about HR --------------------------------------------------------------------------------------------
@@ -145,8 +146,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
                    all(ratio > 1 for ratio in times.values())],
          f"At {longest} bits PARITY is " + ", ".join(f"{ratio:.1f} times as sharp as {name}" for name, ratio
          in times.items()) + f". Its slope exceeds the others by: {differences}."),
-        ("HR-F5b", [False, 0.5 < ahead["value"] < 2], f"The line through PARITY's sharpness up to {longest} bits is at "
-         f"{trends.said(ahead, 'value')} at 30 bits; none was trained there."),
+        ("HR-F5b", [False, 0.5 < ahead["value"] < 2], f"The line through PARITY's sharpness up to {parity['longest']} "
+         f"bits is at {trends.said(ahead, 'value')} at 30 bits; none was trained there."),
     ]  # fmt: skip
     found += [*_table(lines, steeper), *_levels(at)]
     return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in found]
@@ -157,7 +158,7 @@ def _table(lines: dict[str, dict], others: Iterable[str]) -> Iterator[tuple[str,
     for name, line in lines.items():
         holds = line["low"] <= PRINTED[name] <= line["high"]
         holds_too = line["low"] <= 0 <= line["high"] if name == "MEAN" else line["low"] > 0  # not significant in print
-        said = f"Slope {trends.said(line)} per bit, r = {line['r']:.2f}, p = {line['p']:.2g}; {line['converged']} runs."
+        said = f"Slope {trends.said(line)} per bit, r = {line['r']:.2f}, p = {line['p']:.2g}; {line['entered']} runs."
         yield _ROWS[name], [holds, holds_too], said
     parity = lines["PARITY"]
     least = {name: parity["low"] / _size(lines[name]) for name in others}
@@ -170,7 +171,7 @@ def _table(lines: dict[str, dict], others: Iterable[str]) -> Iterator[tuple[str,
 def _levels(at: dict[tuple[str, int], dict]) -> Iterator[tuple[str, list[bool], str]]:
     """What there is to say of how sharp PARITY and FIRST are: claim, rules, statement."""
     for claim, name, right in (("HR-SUM-E1", "PARITY", lambda v: v > 1), ("HR-SUM-E2", "FIRST", lambda v: v < 0.1)):
-        ends = [at[name, n][end] for n in (8, 12) if (name, n) in at for end in ("least", "most")]
+        ends = [at[name, n][end] if (name, n) in at else math.nan for n in (8, 12) for end in ("least", "most")]
         said = f"{name} of 8 and 12 bits has a sharpness from {min(ends):.2g} to {max(ends):.2g} where it converged."
         yield claim, [all(map(right, ends)), any(map(right, ends))], said
 

@@ -1,6 +1,7 @@
 """Where the results of experiments are kept: a table for each, how it was made, and what it says about a claim."""
 
 import csv
+import getpass
 import hashlib
 import importlib.metadata
 import io
@@ -96,20 +97,25 @@ def manifest(folder: Path) -> dict[str, dict]:
 
 def locked(path: Path, seconds: float = 0.0) -> sqlite3.Connection:
     """A lock on a file, waited for so long; the system takes it back when this process ends, however it ends."""
-    lock = sqlite3.connect(path, timeout=seconds, isolation_level=None)
+    lock = None
     try:
+        lock = sqlite3.connect(path, timeout=seconds, isolation_level=None)
         lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        lock.close()
-        if "locked" in str(error):
-            raise TimeoutError(f"{path}: in use by another process") from None
-        raise
+        if not os.access(path, os.W_OK):  # SQLite would let others in
+            raise PermissionError(f"{path} cannot be used as a lock (it is not yours to write)")
+    except (sqlite3.Error, OSError) as error:
+        if lock is not None:
+            lock.close()
+        if isinstance(error, OSError):
+            raise
+        kind = TimeoutError if "is locked" in str(error) else OSError
+        raise kind(f"{path} cannot be used as a lock ({error})") from None
     return lock
 
 
 def _only_one(folder: Path) -> sqlite3.Connection:
     """Two processes that publish at once would each keep its own entry only."""
-    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    name = hashlib.sha256(f"{getpass.getuser()} {folder.resolve()}".encode()).hexdigest()[:16]
     return locked(Path(tempfile.gettempdir()) / f"flatcube-{name}.lock", 60.0)
 
 

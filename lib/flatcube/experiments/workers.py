@@ -106,7 +106,8 @@ def _in_processes(call: Callable[[Any], Outcome], trials: list[Any], workers: in
     while waiting:
         for trial in (yield from _until_one_dies(call, waiting, workers)):
             for _ in range(_ATTEMPTS - 1):
-                if not (yield from _until_one_dies(call, deque([trial]), 1)):  # alone, so that no other is blamed
+                alone = deque([trial])  # so that no other is blamed
+                if not (yield from _until_one_dies(call, alone, 1)) and not alone:
                     break
             else:
                 yield trial, RuntimeError(f"its worker process died {_ATTEMPTS} times")
@@ -143,15 +144,12 @@ def _until_one_dies(call: Callable[[Any], Outcome], waiting: deque, workers: int
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Start no process that hears Ctrl-C: it is for this one, which then ends the others."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Start no process that hears Ctrl-C: it is for this one, which hears it afterwards, and then ends the others."""
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, heard or signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
 @contextmanager
