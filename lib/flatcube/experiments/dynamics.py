@@ -85,7 +85,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     found = [one for one in every if one["function"] == "PARITY"]
     known = {(one["function"] == "PARITY", one["decay"]) for one in every}
     if not known >= {(True, 0.0), (True, 0.1), (False, 0.0)}:
-        raise ValueError("rows: expected networks that learnt PARITY with decays 0 and 0.1, and others; not all are")
+        raise ValueError("rows: expected networks that learnt PARITY with decay 0 and 0.1, and others, got fewer")
     decayed = [one for one in found if one["decay"] > 0]
     late = {decay: [one["late"] for one in found if one["decay"] == decay] for decay in DECAYS}
     rise, change = ([one[b] / one[a] for one in some] for a, b, some in
