@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
+from playwright.sync_api import Locator
 
 from flatcube.classroom import explorer
 from flatcube.classroom.charts import MIME
@@ -88,6 +89,14 @@ def run_cell(page, index: int) -> None:
     page.keyboard.press("Shift+Enter")
 
 
+def run_explorer(page, index: int) -> Locator:
+    """Run a cell that shows an explorer, and wait until it is there."""
+    run_cell(page, index)
+    root = page.locator(".jp-CodeCell").nth(index).locator("[data-mounted=true]")
+    root.wait_for()
+    return root
+
+
 def test_every_stored_chart_is_drawn_before_it_runs(opened):
     assert len(CHARTS) >= 3
     for at in range(len(CHARTS)):
@@ -100,9 +109,7 @@ def test_every_stored_chart_is_drawn_before_it_runs(opened):
 @pytest.mark.parametrize("name", NAMES)
 def test_an_explorer_and_python_move_each_other(opened, name):
     page, first = opened.page, len(CHARTS) + 3 * NAMES.index(name)
-    run_cell(page, first)
-    root = page.locator(".jp-CodeCell").nth(first).locator("[data-mounted=true]")
-    root.wait_for()
+    root = run_explorer(page, first)
     hand = Hand(page, type(explorer(name)), root)
     size = root.get_by_role("slider", name=re.compile("Dimensions|Variables"))
     hand.after(lambda: hand.keys(size, "ArrowRight"), n=4)
@@ -115,14 +122,16 @@ def test_an_explorer_and_python_move_each_other(opened, name):
 
 def test_a_folded_solution_shows_that_it_opens(opened):
     """Once an explorer has run and brought its styles; JupyterLab's MyST extension hides the triangle of every fold."""
+    run_explorer(opened.page, len(CHARTS))
     last = len(CHARTS) + 3 * len(NAMES)
     run_cell(opened.page, last)
     handle = opened.page.locator(".jp-CodeCell").nth(last).locator("details > summary")
     handle.wait_for()
-    looks = "e => getComputedStyle(e).listStyleType"
-    assert handle.evaluate(looks) == "disclosure-closed"
+    element = handle.element_handle()
+    looks = "([e, marker]) => getComputedStyle(e).listStyleType === marker"  # styles may come a moment later
+    opened.page.wait_for_function(looks, arg=[element, "disclosure-closed"])
     handle.click()
-    assert handle.evaluate(looks) == "disclosure-open"
+    opened.page.wait_for_function(looks, arg=[element, "disclosure-open"])
 
 
 def test_jupyterlab_asked_for_nothing_outside(opened):
