@@ -46,8 +46,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     rules = [*rises, *level, alone, *(steeper[name]["low"] > 0 for name in ("FIRST", "MEAN"))]
     differences = "; ".join(f"{name} {trends.said(steeper[name], 'gap')}" for name in ("FIRST", "MEAN"))
     statement = f"Slopes of sharpness per bit, width 4, with 95 % intervals: {shown}. That of MAJORITY exceeds: "
-    statement += f"{differences}. Up to {lines['MAJORITY']['longest']} bits it rises by ranks, too (Kendall's τ = "
-    statement += f"{ranks.statistic:.2f}, p = {ranks.pvalue:.2g}). Converged, if not all: {counts}."
+    statement += f"{differences}. By ranks, up to {lines['MAJORITY']['longest']} bits, Kendall's τ of MAJORITY is "
+    statement += f"{ranks.statistic:.2f} (p = {ranks.pvalue:.2g}). Converged, if not all: {counts}."
     return [{"id": "HR-F7", "verdict": trends.verdict(rules), "statement": statement}]
 
 

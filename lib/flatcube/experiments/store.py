@@ -1,7 +1,6 @@
 """Where the results of experiments are kept: a table for each, how it was made, and what it says about a claim."""
 
 import csv
-import getpass
 import hashlib
 import importlib.metadata
 import io
@@ -115,7 +114,7 @@ def locked(path: Path, seconds: float = 0.0) -> sqlite3.Connection:
 
 def _only_one(folder: Path) -> sqlite3.Connection:
     """Two processes that publish at once would each keep its own entry only."""
-    name = hashlib.sha256(f"{getpass.getuser()} {folder.resolve()}".encode()).hexdigest()[:16]
+    name = hashlib.sha256(f"{getattr(os, 'getuid', int)()} {folder.resolve()}".encode()).hexdigest()[:16]
     return locked(Path(tempfile.gettempdir()) / f"flatcube-{name}.lock", 60.0)
 
 
