@@ -18,16 +18,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from flatcube import cube
+from flatcube import checks
 
 __all__ = [
     "BlackBox", "Estimate", "random_signs", "evaluate", "proportion", "bounded_mean",
-    "check_count", "check_probability", "check_positive", "check_samples",
 ]  # fmt: skip
 
 BlackBox = Callable[[np.ndarray], np.ndarray]  # signs (batch, n) → values (batch,)
 
 _BATCH = 1 << 21  # entries of the largest array of points that a black box sees
+_TRIALS = 10**10  # an interval for so many is computed in a second
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +44,7 @@ class Estimate:
 
     def covers(self, truth: float | np.ndarray) -> bool | np.ndarray:
         """Whether ``truth`` lies in the interval."""
+        truth = checks.numbers(truth, "truth")[()]
         return (self.low <= truth) & (truth <= self.high)
 
     def __repr__(self) -> str:
@@ -56,7 +57,9 @@ class Estimate:
 
 def random_signs(shape: int | tuple[int, ...], *, rng: np.random.Generator | int) -> np.ndarray:
     """Independent fair signs, int8."""
-    return 1 - 2 * np.random.default_rng(rng).integers(0, 2, size=shape, dtype=np.int8)
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    checks.room(3 * math.prod(checks.integer(length, "shape", 0) for length in sizes), "shape")
+    return 1 - 2 * checks.generator(rng).integers(0, 2, size=sizes, dtype=np.int8)
 
 
 def evaluate(f: BlackBox, points: np.ndarray) -> np.ndarray:
@@ -64,6 +67,9 @@ def evaluate(f: BlackBox, points: np.ndarray) -> np.ndarray:
 
     Truth values become signs (True is −1). A torch module gets its points as a tensor of its own type.
     """
+    points = checks.signs(points, name="points")
+    checks.shape(points.shape, "points", ("batch", "n"))
+    checks.function(f, "f", "function that maps signs (batch, n) to values (batch,)")
     rows = max(_BATCH // max(points.shape[1], 1), 1)
     parts = [_call(f, points[start : start + rows]) for start in range(0, max(len(points), 1), rows)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -81,13 +87,13 @@ def _call(f: BlackBox, points: np.ndarray) -> np.ndarray:
         values = values.detach().cpu()
         small = values.is_floating_point() and values.element_size() < 4  # bfloat16 has no numpy type
         values = (values.float() if small else values).numpy()
-    values = np.asarray(values)
+    values = checks.array(values, "f")
     if values.shape != points.shape[:1]:
         raise ValueError(
             f"f: expected {len(points)} values for points of shape {points.shape}, got shape {values.shape}"
         )
     if values.dtype == bool:
-        return cube.to_signs(values)
+        return np.where(values, np.int8(-1), np.int8(1))
     if values.dtype.kind not in "iuf":
         raise TypeError(f"f: expected real values, got dtype {values.dtype}")
     if not np.isfinite(values).all():
@@ -102,8 +108,8 @@ def proportion(successes: int, trials: int, confidence: float) -> tuple[float, f
     >>> proportion(0, 100, 0.95)
     (0.0, 0.03621669264517...)
     """
-    cube.check_integer(successes, "successes", 0, check_count(trials, "trials"))
-    rare = (1 - check_probability(confidence, "confidence")) / 2
+    checks.integer(successes, "successes", 0, checks.integer(trials, "trials", 1, _TRIALS))
+    rare = (1 - checks.probability(confidence, "confidence")) / 2
     return 1 - _highest(trials - successes, trials, rare), _highest(successes, trials, rare)
 
 
@@ -137,40 +143,16 @@ def bounded_mean(
 
     |mean − E| ≤ √(2 V log(4/δ)/m) + 7 (high − low) log(4/δ)/(3(m − 1)) with probability 1 − δ, V the sample variance.
     """
+    numbers = checks.numbers(numbers, "numbers")
+    if checks.number(low, "low") > checks.number(high, "high"):
+        raise ValueError(f"low: expected at most high = {high:g}, got {low:g}")
+    if numbers.ndim == 0 or len(numbers) < 2:
+        raise ValueError(f"numbers: expected at least two, (m, …), got shape {numbers.shape}")
+    slack = 1e-9 * max(abs(low), abs(high))  # for rounding
+    if numbers.min() < low - slack or numbers.max() > high + slack:
+        outside = numbers.min() if numbers.min() < low - slack else numbers.max()
+        raise ValueError(f"numbers: expected numbers from {low:g} to {high:g}, got {outside:g}")
     m = len(numbers)
-    mean, logarithm = numbers.mean(axis=0), math.log(4 / (1 - confidence))
+    mean, logarithm = numbers.mean(axis=0), math.log(4 / (1 - checks.probability(confidence, "confidence")))
     half = np.sqrt(2 * numbers.var(axis=0, ddof=1) * logarithm / m) + 7 * (high - low) * logarithm / (3 * (m - 1))
     return mean, np.maximum(mean - half, low), np.minimum(mean + half, high)
-
-
-def check_count(number: int, name: str, least: int = 1) -> int:
-    """``number`` as an integer that is at least ``least``."""
-    return cube.check_integer(number, name, least)
-
-
-def check_probability(number: float, name: str) -> float:
-    """``number`` if it lies strictly between 0 and 1."""
-    if isinstance(number, bool) or not isinstance(number, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number between 0 and 1, got {type(number).__name__}")
-    if not 0 < number < 1:
-        raise ValueError(f"{name}: expected a number between 0 and 1, got {number}")
-    return number
-
-
-def check_positive(number: float, name: str, least: float | None = None) -> float:
-    """``number`` if it is above 0, or at least ``least``, and of a size that can be squared."""
-    if isinstance(number, bool) or not isinstance(number, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {type(number).__name__}")
-    if not (number > 0 if least is None else number >= least):
-        raise ValueError(f"{name}: expected a number {'above 0' if least is None else f'≥ {least:g}'}, got {number}")
-    low = 1e-100 if least is None else least
-    if not low <= number <= 1e100:
-        raise ValueError(f"{name}: expected a number from {low:g} to 1e100, got {number}")
-    return float(number)
-
-
-def check_samples(m: float) -> float:
-    """``m`` if it is a number of examples; it need not be whole."""
-    if isinstance(m, bool) or not isinstance(m, (int, float, np.integer, np.floating)) or not 1 <= m < math.inf:
-        raise ValueError(f"m: expected a number of examples ≥ 1, got {m!r}")
-    return float(m)

@@ -6,24 +6,15 @@
 Names load their module on first use, so that a chapter without charts does not wait for the chart library.
 """
 
-from __future__ import annotations
+from flatcube.doors import door
 
-import importlib
-from typing import Any
-
-_HOME = {
-    "figure": "charts",
-    "quick": "questions",
-    "predict": "questions",
-    "answers": "questions",
-    "check": "exercises",
-    "interactive": "widgets",
-    "explorer": "explorers",
-}
-__all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"flatcube.classroom has no {name!r}; it has {', '.join(sorted(_HOME))}.")
-    return getattr(importlib.import_module(f"flatcube.classroom.{_HOME[name]}"), name)
+__all__, __getattr__, __dir__ = door(
+    __name__,
+    {
+        "charts": ["figure"],
+        "questions": ["quick", "predict"],
+        "proofs": ["proof", "choose", "arrange", "spot"],
+        "exercises": ["check", "score"],
+        "explorers": ["explorer"],
+    },
+)

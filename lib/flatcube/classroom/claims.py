@@ -1,44 +1,59 @@
 """The ledger of claims: what the four papers say, and what in this book shows that it is so.
 
-Four files in `data/` make the ledger. `claims.csv` lists the claims and `errata.csv` the mistakes found in print; both
-are written by hand. `evidence.json` says which tests carry a claim's id, how they ended and on which deliberate
-mistakes they fail; a run of the tests writes it. `measured.csv` has one row per claim that only an experiment can
-speak to.
+Five files in `data/` make the ledger. `claims.csv` lists the claims, `errata.csv` the mistakes found in print, and
+`reasons.csv` says why a claim has no verdict; these are written by hand. `evidence.json` says which tests carry a
+claim's id, how they ended and on which deliberate mistakes they fail; a run of the tests writes it. `measured.csv` has
+one row per claim that only an experiment can speak to.
 
 A statement that can be proved or computed counts as checked only if its tests pass *and* each of them fails when one
-part of the library is replaced by a wrong one. A test that cannot fail shows nothing.
+part of the library is replaced by a wrong one. A test that cannot fail shows nothing. Where the tests stand beside the
+data, a record whose test is no longer there counts for nothing, either.
 """
 
 from __future__ import annotations
 
+import ast
 import csv
+import functools
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from flatcube import paths
+
 __all__ = [
     "SOURCES",
     "KINDS",
-    "SEVERITIES",
+    "ERRATA",
     "STATUSES",
+    "VERDICTS",
+    "SETTINGS",
+    "GROUNDS",
     "Claim",
     "Mutation",
     "Record",
     "Measurement",
+    "Reason",
     "Erratum",
     "Entry",
     "claims",
     "errata",
     "evidence",
     "measurements",
+    "reasons",
+    "lost",
+    "source",
     "ledger",
+    "family",
     "counts",
+    "grounds",
     "DATA",
 ]
 
-DATA = Path(__file__).parents[3] / "data"
+DATA = paths.DATA
 
 SOURCES = {
     "HR": "Hahn & Rofin 2024",
@@ -56,20 +71,55 @@ KINDS = {
     "experiment-trend": "row",
     "extension": "either",
 }
-SEVERITIES = {
-    "A": "the printed statement or construction fails",
-    "B": "the statement survives, perhaps with other constants, but the printed argument does not",
-    "C": "misprint or wording",
-    "D": "caution: nothing is false, but it is easily misread",
+# How much an erratum changes. Only the first three say that something in print is wrong.
+ERRATA = {
+    "result": "changes the result: what is printed fails, and no change of constants saves it",
+    "repair": "repairable: the statement survives, perhaps with other factors; the printed argument or formula does "
+    "not",
+    "slip": "constants and slips: an exponent, an index, a name; a reader mends it in passing",
+    "unjudged": "cannot be judged: a formula is missing from our text or may have been damaged in making it, "
+    "or nothing in this book demonstrates the entry yet",
+    "remark": "a remark: nothing is wrong, but it is easily misread or can be sharpened",
 }
 STATUSES = {
-    "checked": "its tests pass, and each of them fails on its mutations",
-    "erratum": "the printed form fails its test, the corrected form passes",
-    "measured": "compared with our own stored results",
+    "holds": "its tests pass, and each of them fails on its mutations",
+    "holds with a correction": "a corrected form passes its tests; in print a factor, an argument or a formula differs",
+    "false as printed": "the printed statement fails its test, the corrected one passes",
+    "holds at our scale": "our stored runs agree; their settings stand beside the paper's",
+    "holds in part at our scale": "our stored runs agree with a part of it",
+    "does not hold at our scale": "our stored runs differ; this is no verdict on the paper's own runs",
+    "a trend on stand-in data": "runs on data of ours, not the paper's, show it; printed numbers are not judged",
+    "a part of the trend on stand-in data": "such runs show a part of it; printed numbers are not judged",
+    "no such trend on stand-in data": "such runs do not show it; this is no verdict on the paper's own data",
+    "cannot be judged": "our text of the paper has lost what would be compared; what stands beside it is ours",
+    "cannot be run here": "it needs data, weights or machines that this book does not have",
     "failing": "a test with its id fails or survives a mutation",
-    "open": "no evidence yet",
+    "open": "no evidence yet; the row says why",
 }
-VERDICTS = ("agrees", "agrees in part", "differs")
+# How the settings of a row compare with the paper's; they also say on what ground a verdict stands.
+SETTINGS = {
+    "same": "the paper's sizes or larger ones, and the same data",
+    "smaller": "smaller networks or inputs, fewer steps or examples, or another way of training",
+    "stand-in": "data of ours in place of the paper's",
+}
+# What the stored runs of an experiment say of a claim, in what setting.
+RUN = "cannot be run here"
+VERDICTS = {
+    "agrees": ("holds at our scale", "a trend on stand-in data"),
+    "agrees in part": ("holds in part at our scale", "a part of the trend on stand-in data"),
+    "differs": ("does not hold at our scale", "no such trend on stand-in data"),
+    RUN: (RUN, RUN),
+}
+GROUNDS = {  # what a verdict rests on
+    "tested": "tests that pass, and fail on planted mistakes",
+    "same setting": "runs at the paper's setting, or beyond it",
+    "smaller scale": "runs at a smaller scale than the paper's",
+    "stand-in data": "runs on data of ours in place of the paper's",
+    "cannot be judged": "our text of the paper has lost what would be compared",
+    "cannot be run here": "needs data, weights or machines that we do not have",
+    "open": "no evidence yet, with the reason",
+}
+REASONS = ("cannot be judged", RUN, "open")
 CHAPTERS = range(1, 19)
 
 
@@ -109,13 +159,32 @@ class Record:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One row computed from stored results: our statistical statement, and whether it agrees with the paper's."""
+    """One row computed from stored results: our statistical statement, and whether it agrees with the paper's.
+
+    `setting` is one of `SETTINGS`; `ours` says the sizes of our runs, as the manifest has them.
+    """
 
     id: str
     verdict: str
     statement: str
     results: str
     command: str
+    setting: str = "smaller"
+    ours: str = ""
+
+    @property
+    def status(self) -> str:
+        """What the verdict is called in its setting."""
+        return VERDICTS[self.verdict][self.setting == "stand-in"]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a claim has no verdict: one of `REASONS` with a sentence."""
+
+    id: str
+    verdict: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -124,7 +193,7 @@ class Erratum:
 
     number: int
     source: str
-    severity: str
+    kind: str
     place: str
     printed: str
     right: str
@@ -140,18 +209,40 @@ class Entry:
     tests: tuple[Record, ...]
     measurement: Measurement | None
     errata: tuple[Erratum, ...]
+    reason: Reason | None = None
 
     @property
     def status(self) -> str:
         """One of `STATUSES`; which evidence counts depends on the kind of claim (`KINDS`)."""
         if any(test.outcome != "passed" or not test.mutations for test in self.tests):
             return "failing"
+        if self.reason is not None and self.reason.verdict == "cannot be judged":
+            return self.reason.verdict  # whatever we computed in place of what is lost
         needs = KINDS[self.claim.kind]
         if self.measurement is not None and needs != "test":
-            return "measured"
+            return self.measurement.status
         if self.tests and needs != "row":
-            return "erratum" if any(m.printed for test in self.tests for m in test.mutations) else "checked"
-        return "open"
+            return self._tested()
+        return "open" if self.reason is None else self.reason.verdict
+
+    @property
+    def ground(self) -> str:
+        """What the status rests on, one of `GROUNDS`."""
+        if self.status in GROUNDS or self.status == "failing":
+            return self.status if self.status in GROUNDS else "open"
+        if self.measurement is None or self.measurement.status != self.status:
+            return "tested"
+        return {"same": "same setting", "smaller": "smaller scale", "stand-in": "stand-in data"}[
+            self.measurement.setting
+        ]
+
+    def _tested(self) -> str:
+        """What passing tests say: which errata they show at the printed form decides, the gravest first."""
+        kinds = {erratum.number: erratum.kind for erratum in self.errata}
+        shown = {kinds[test.erratum] for test in self.tests if test.erratum is not None}
+        if "result" in shown:
+            return "false as printed"
+        return "holds with a correction" if shown & {"repair", "slip"} else "holds"
 
 
 def claims(folder: Path = DATA) -> dict[str, Claim]:
@@ -175,7 +266,7 @@ def errata(folder: Path = DATA) -> list[Erratum]:
     for where, row in _rows(folder / "errata.csv"):
         ids = tuple(row["claims"].split())
         _require(row["number"] == str(len(found) + 1), where, f"number {row['number']!r}, expected {len(found) + 1}")
-        _require(row["severity"] in SEVERITIES, where, f"severity {row['severity']!r} is none of A, B, C, D")
+        _require(row["kind"] in ERRATA, where, f"kind {row['kind']!r} is none of {', '.join(ERRATA)}")
         _require(bool(ids) and set(ids) <= set(known), where, f"claims {row['claims']!r} must be ids of claims.csv")
         found.append(Erratum(**(row | {"number": int(row["number"]), "claims": ids})))
     return found
@@ -191,23 +282,56 @@ def evidence(folder: Path = DATA) -> dict[str, tuple[Record, ...]]:
 
 
 def measurements(folder: Path = DATA) -> dict[str, Measurement]:
-    """The rows of `measured.csv` by claim."""
-    known, found = claims(folder), {}
+    """The rows of `measured.csv` by claim; what their runs were comes from the manifest."""
+    known, made, found = claims(folder), _manifest(folder), {}
     for where, row in _rows(folder / "measured.csv"):
+        row["setting"] = row.get("setting") or "smaller"
         _require(row["id"] in known, where, f"{row['id']} is not an id of claims.csv")
         _require(row["id"] not in found, where, f"{row['id']} occurs twice")
         _require(row["verdict"] in VERDICTS, where, f"verdict {row['verdict']!r} is none of {', '.join(VERDICTS)}")
-        found[row["id"]] = Measurement(**row)
+        _require(row["setting"] in SETTINGS, where, f"setting {row['setting']!r} is none of {', '.join(SETTINGS)}")
+        config = made.get(Path(row["results"]).name, {}).get("config", {})
+        found[row["id"]] = Measurement(**row, ours=_sizes(config))
     return found
+
+
+def reasons(folder: Path = DATA) -> dict[str, Reason]:
+    """Why claims have no verdict, by claim."""
+    known, found = claims(folder), {}
+    for where, row in _rows(folder / "reasons.csv") if (folder / "reasons.csv").exists() else ():
+        _require(row["id"] in known, where, f"{row['id']} is not an id of claims.csv")
+        _require(row["id"] not in found, where, f"{row['id']} occurs twice")
+        _require(row["verdict"] in REASONS, where, f"verdict {row['verdict']!r} is none of {', '.join(REASONS)}")
+        _require(len(row["reason"]) > 20, where, f"{row['id']} has no reason")
+        found[row["id"]] = Reason(**row)
+    return found
+
+
+def lost(folder: Path = DATA) -> list[tuple[str, str]]:
+    """Records of tests that are not there any more, as (claim, test); none where the data stand without the tests."""
+    return [(key, test.test) for key, tests in evidence(folder).items() for test in tests if not _there(folder, test)]
 
 
 def ledger(folder: Path = DATA) -> list[Entry]:
     """Every claim with its evidence, in the order of `claims.csv`."""
-    tests, rows, mistakes = evidence(folder), measurements(folder), errata(folder)
+    tests, rows, mistakes, why = evidence(folder), measurements(folder), errata(folder), reasons(folder)
+    found = {key: tuple(test for test in some if _there(folder, test)) for key, some in tests.items()}
     return [
-        Entry(claim, tests.get(key, ()), rows.get(key), tuple(m for m in mistakes if key in m.claims))
+        Entry(claim, found.get(key, ()), rows.get(key), tuple(m for m in mistakes if key in m.claims), why.get(key))
         for key, claim in claims(folder).items()
     ]
+
+
+def family(status: str) -> str:
+    """What speaks for a status: one mark on the page for tests, one for their corrections, one for stored runs.
+
+    >>> family("holds at our scale"), family("a trend on stand-in data"), family("cannot be judged")
+    ('measured', 'measured', 'open')
+    """
+    if any(status in statuses for verdict, statuses in VERDICTS.items() if verdict != RUN):
+        return "measured"
+    known = {"holds": "checked", "failing": "failing"} | dict.fromkeys(REASONS, "open")
+    return known.get(status, "erratum")
 
 
 def counts(entries: Iterable[Entry]) -> dict[str, int]:
@@ -216,8 +340,60 @@ def counts(entries: Iterable[Entry]) -> dict[str, int]:
     return {status: found[status] for status in STATUSES} | {"total": found.total()}
 
 
+def grounds(entries: Iterable[Entry]) -> dict[str, int]:
+    """How many claims rest on what, all `GROUNDS` named; the numbers add up to all claims."""
+    found = Counter(entry.ground for entry in entries)
+    return {ground: found[ground] for ground in GROUNDS}
+
+
 def _record(mutations: list[dict], **rest: object) -> Record:
     return Record(mutations=tuple(Mutation(**mutation) for mutation in mutations), **rest)
+
+
+def _there(folder: Path, test: Record) -> bool:
+    """Whether the test of a record is where the record says; where there are no tests, nobody can tell."""
+    return bool(source(test, folder)) or not (folder.parent / "tests").is_dir()
+
+
+def source(test: Record, folder: Path = DATA) -> str:
+    """The code of a record's test without its markers, or nothing if it is not there."""
+    file, _, name = test.test.partition("::")
+    path = folder.parent / file
+    known = _functions(path, path.stat().st_mtime_ns) if path.exists() else {}
+    return known.get(name.split("::")[-1].partition("[")[0], "")
+
+
+@functools.lru_cache(maxsize=256)
+def _functions(path: Path, changed: int) -> dict[str, str]:
+    """The functions that a file of tests defines: their code by name."""
+    text = path.read_text(encoding="utf-8")
+    lines, tests = text.splitlines(), (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+    return {node.name: textwrap.dedent("\n".join(lines[node.lineno - 1 : node.end_lineno])) for node in tests}
+
+
+def _manifest(folder: Path) -> dict[str, dict]:
+    path = folder / "manifest.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _sizes(config: dict[str, list]) -> str:
+    """What the trials of a table were, from the manifest; seeds and plans of single runs are left out.
+
+    >>> _sizes({"n": [8, 16, 32], "width": [4], "kind": ["encoder", "rms"], "seed": [9], "draws": [[1, 2]]})
+    'n 8, 16, 32; width 4; kind encoder, rms'
+    """
+    plain = {name: [v for v in values if isinstance(v, (int, float, str))] for name, values in config.items()}
+    shown = {name: values for name, values in plain.items() if values and name not in ("seed", "seeds", "chance_after")}
+    return "; ".join(f"{name} {_few(values)}" for name, values in shown.items())
+
+
+def _few(values: list) -> str:
+    """Some values in words, numbers in their order, many numbers by their ends."""
+    if all(isinstance(value, (int, float)) for value in values):
+        values = sorted(values)
+        if len(values) > 6:
+            return f"{values[0]:g} to {values[-1]:g}"
+    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-__all__ = ["glue", "text"]
+__all__ = ["glue"]
 
 PREFIX = "application/papermill.record/"  # data under this prefix is kept for the prose and never shown
 _DIGITS = ".4g"
@@ -47,10 +47,13 @@ def text(value: Any, spec: str = "") -> str:
     """
     if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()  # a numpy scalar
-    if not isinstance(value, numbers.Number):
-        return format(value, spec)
     rough = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral)
-    words = format(float(value) if rough and not spec else value, spec or (_DIGITS if rough else ""))
+    try:
+        words = format(float(value) if rough and not spec else value, spec or (_DIGITS if rough else ""))
+    except (TypeError, ValueError):
+        raise ValueError(f"spec: expected a format for a {type(value).__name__}, such as '.2f', got {spec!r}") from None
+    if not isinstance(value, numbers.Number):
+        return words
     if words.startswith("-") and not words.strip("-0.,%"):
         words = words[1:]
     return words.replace("-", "−")

@@ -1,5 +1,5 @@
-"""Experiments: each module computes one stored result of the book.
+"""What all experiments share; each is a module of its chapter's room that defines ``EXPERIMENT``.
 
-``engine`` runs grids of trials, ``workers`` says where, ``journal`` records them as they end, and ``store`` keeps what
-is published in ``data/``.
+``engine`` runs grids of trials, ``workers`` says where, ``journal`` records them as they end, ``store`` keeps what is
+published in ``data/``, and ``trends`` has the statistics.
 """

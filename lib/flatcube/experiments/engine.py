@@ -10,26 +10,29 @@ A trial is a frozen dataclass of plain values, seeds included, and everything ra
 computed on one thread, wherever it runs, so that its numbers depend neither on the number of cores nor on its company.
 """
 
+import functools
 import importlib
 import os
+import re
+import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from flatcube import paths
 from flatcube.experiments import store
-from flatcube.experiments.journal import Journal, Record, address, check_unchanged, code_version, configuration
+from flatcube.experiments.journal import Journal, Record, address, configuration
 from flatcube.experiments.progress import Bar
-from flatcube.experiments.workers import Outcome, Results, Row, check_address, compute, outcomes
+from flatcube.experiments.workers import Outcome, Results, Row, Unfit, check_address, compute, outcomes
 
-__all__ = ["Experiment", "SCALES", "named", "run", "Status", "status", "export"]
+__all__ = ["Experiment", "named", "run", "missing", "Status", "status", "export"]
 
-SCALES = ("live", "book", "paper")
-
-_NAMES = ("sharper", "longer", "tradeoff", "dynamics", "signal", "variants", "stepwise", "initial")
+_DEFINED = re.compile(r"^EXPERIMENT = ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -38,16 +41,22 @@ class Experiment:
 
     ``trial`` is a function of a module, so that other processes find it; it returns one row or more. ``cost`` says
     roughly how many seconds of one core a trial takes: for the time left, and to start long trials first.
+
+    Whoever changes the numbers that ``trial`` gives for the same configuration changes ``version``: then nothing that
+    was recorded or published before is taken for a result of the new code. Of an experiment that ``resumes`` the long
+    part of a trial is ``training.train``, which can go on from a checkpoint.
     """
 
     name: str
+    version: str
     title: str
     figures: str
     grids: Mapping[str, Sequence[Any]]  # trials by scale
     trial: Callable[[Any], list[Row]]
     cost: Callable[[Any], float]
     summary: Callable[[list[Row]], dict[str, list[Row]]]  # of all rows: tables by name
-    measured: Callable[[list[Row]], list[dict[str, str]]] = lambda rows: []  # id, verdict and statement for claims
+    measured: Callable[[list[Row]], list[dict[str, str]]] = lambda rows: []  # id, verdict, setting, statement
+    resumes: bool = False
 
     def trials(self, scale: str) -> list[Any]:
         """The trials at a scale, each once."""
@@ -65,16 +74,23 @@ class Experiment:
 
     def addresses(self, scale: str) -> dict[str, Any]:
         """The trials at a scale by their address in the journal."""
-        version = code_version(self.trial)
-        return {address(self.name, version, configuration(trial)): trial for trial in self.trials(scale)}
+        return {address(self.name, self.version, configuration(trial)): trial for trial in self.trials(scale)}
 
 
 def named(name: str | None = None) -> list[Experiment]:
     """The experiment with this name, or all."""
-    if name is not None and name not in _NAMES:
-        raise ValueError(f"name: expected one of {', '.join(_NAMES)}, got {name!r}")
-    modules = _NAMES if name is None else (name,)
-    return [importlib.import_module(f"flatcube.experiments.{module}").EXPERIMENT for module in modules]
+    known = _modules()
+    if name is not None and name not in known:
+        raise ValueError(f"name: expected one of {', '.join(known)}, got {name!r}")
+    return [importlib.import_module(known[each]).EXPERIMENT for each in ([name] if name is not None else known)]
+
+
+@functools.cache
+def _modules() -> dict[str, str]:
+    """The modules that define an experiment, in whatever room they stand, by its name, which is theirs."""
+    files = sorted(paths.LIBRARY.glob("*/*.py"))
+    found = [path for path in files if _DEFINED.search(path.read_text(encoding="utf-8"))]
+    return {path.stem: f"flatcube.{path.parent.name}.{path.stem}" for path in found}
 
 
 def run(
@@ -84,30 +100,36 @@ def run(
     folder: Path | None = None,
     workers: int = 1,
     scheduler: str | None = None,
+    data: Path | None = None,
+    wait: bool = True,
+    checkpoints: Path | None = None,
     progress: bool = True,
 ) -> list[Row]:
-    """Compute the trials that the journal in ``folder`` has not, and return the rows of all, in the grid's order.
+    """Compute the trials that are not known, and return the rows of all, in the grid's order.
 
+    Known are those in the journal in ``folder``, and those published in ``data``, whose values come back as text.
     One worker is this process; more are processes of their own; with ``scheduler`` they are those of a dask cluster.
-    Without a folder nothing is kept. A trial that fails does not stop the others.
+    If that has no workers, this is told, and fails unless it is to ``wait``. Without a folder nothing is kept. A trial
+    that fails does not stop the others. With a folder ``checkpoints`` that all workers see, one that lost its worker
+    goes on from where its training was a minute before.
     """
     if not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers: expected a whole number from 1 on, got {workers!r}")
     if scheduler is not None:
         check_address(scheduler)
-    if folder is None:
-        with tempfile.TemporaryDirectory() as temporary:
-            return run(experiment, scale, folder=Path(temporary), workers=workers, scheduler=scheduler,
-                       progress=progress)  # fmt: skip
-    check_unchanged(experiment.trial)
     trials = experiment.addresses(scale)
-    with Journal(_path(experiment, folder), write=True) as journal:
-        known = journal.records()
+    place = tempfile.TemporaryDirectory() if folder is None else nullcontext(folder)
+    with place as kept, Journal(_path(experiment, kept), write=True) as journal:
+        known = _known(experiment, scale, journal, data)
         missing = [trial for at, trial in trials.items() if at not in known]
         missing.sort(key=experiment.cost, reverse=True)
         total, left = (sum(map(experiment.cost, some)) for some in (trials.values(), missing))
         pace = max(1, min(workers, os.cpu_count() or 1, len(missing))) if scheduler is None else None
-        ended = outcomes(partial(compute, experiment.trial), missing, workers, scheduler)
+        fit = partial(_checked, experiment.name, _made_by(experiment), experiment.trial)
+        function = experiment.trial
+        if checkpoints is not None:
+            function = partial(_resumed, Path(checkpoints).absolute(), experiment.name, experiment.version, function)
+        ended = outcomes(partial(_computed, fit, function), missing, workers, scheduler, fit=fit, wait=wait)
         with Bar(f"{experiment.name}, {len(trials)} trials", total, left, workers=pace, show=progress) as bar:
             failed = _recorded(experiment, ended, journal, bar)
         if failed:
@@ -116,35 +138,110 @@ def run(
                 f"{experiment.name}: {len(failed)} of {len(trials)} trials failed, the others are kept; "
                 f"{trial}: {type(error).__name__}: {error}"
             ) from error
-        records = journal.records()
-    return [row for at in trials for row in records[at].rows]
+        known |= journal.records()
+    return [row for at in trials for row in known[at].rows]
+
+
+def _made_by(experiment: Experiment) -> dict[str, str]:
+    """What computes a trial: the experiment's version, and those of numpy, scipy and torch."""
+    return {experiment.name: experiment.version} | {k: v for k, v in store.versions().items() if k != "python"}
+
+
+def _checked(name: str, wanted: dict[str, str], function: Callable[[Any], list[Row]]) -> None:
+    """Refuse to compute trials where the versions are not the ``wanted`` ones; ``function`` says what must be there.
+
+    Experiments that are not of the book cannot be looked up; of these, only the packages' versions are compared.
+    """
+    known = _made_by(*named(name)) if name in _modules() else wanted | store.versions()
+    other = [f"{key} {known.get(key)} instead of {value}" for key, value in wanted.items() if known.get(key) != value]
+    if other:
+        raise Unfit(f"its worker has another version ({', '.join(other)}); install the same one there")
+
+
+def _computed(fit: Callable[[], None], function: Callable[[Any], list[Row]], trial: Any) -> Outcome:
+    """One trial, where what it needs is there."""
+    fit()
+    return compute(function, trial)
+
+
+def _resumed(folder: Path, name: str, version: str, function: Callable[[Any], list[Row]], trial: Any) -> list[Row]:
+    """A trial whose training keeps how far it is in a place of its own in the folder, until it has ended."""
+    place = folder / _short(address(name, version, configuration(trial)))
+    os.environ[paths.CHECKPOINTS] = str(place)
+    try:
+        rows = function(trial)
+    finally:
+        del os.environ[paths.CHECKPOINTS]
+    shutil.rmtree(place, ignore_errors=True)
+    return rows
 
 
 def _recorded(experiment: Experiment, ended: Results, journal: Journal, bar: Bar) -> list[tuple[Any, Exception]]:
     """Record trials as they end; return those that failed, with their errors."""
-    version, failed = code_version(experiment.trial), []
+    failed = []
     with closing(ended):
         for trial, outcome in ended:
-            if isinstance(outcome, Outcome) and outcome.version != version:
-                outcome = RuntimeError("its worker has another version of the code; install the same one there")
             took = experiment.cost(trial)  # a failure says nothing about how long the others take
             if isinstance(outcome, Outcome):
-                rows, seconds, took, machine, _ = outcome
+                rows, seconds, took, machine = outcome
+                config = configuration(trial)
                 try:
-                    journal.add(Record(experiment.name, version, configuration(trial), rows, seconds, machine))
+                    journal.add(Record(experiment.name, experiment.version, config, rows, seconds, machine))
                 except TypeError as error:  # a row with something else than plain values
                     outcome = error
             if not isinstance(outcome, Outcome):
+                if not failed:  # of many the first is told at once
+                    bar.write(f"{experiment.name}: a trial failed ({trial}: {outcome})", file=sys.stderr)
                 failed.append((trial, outcome))
             bar.ended(experiment.cost(trial), took)
     return failed
 
 
-def _path(experiment: Experiment, folder: Path) -> Path:
+def _path(experiment: Experiment, folder: Path | str) -> Path:
     return Path(folder) / f"{experiment.name}.sqlite"
 
 
+def _known(experiment: Experiment, scale: str, journal: Journal, data: Path | None) -> dict[str, Record]:
+    """All trials of the journal, and those of a scale that it has not but ``data`` has, by address."""
+    recorded = journal.records()
+    if data is None or recorded.keys() >= experiment.addresses(scale).keys():
+        return recorded
+    return _published(experiment, scale, data) | recorded
+
+
+def _published(experiment: Experiment, scale: str, data: Path) -> dict[str, Record]:
+    """The trials in the scale's table in ``data`` by address, those of this version and grid, with values as text.
+
+    Of a table's seconds each trial gets a share by its number of rows.
+    """
+    table = experiment.table(scale)
+    if not (data / f"{table}.csv").exists():
+        return {}
+    found, made = dict(store.trials(table, folder=data)), store.manifest(data)[f"{table}.csv"]
+    if not found:
+        return {}
+    each = made["seconds"] / sum(map(len, found.values()))
+    return {
+        at: Record(experiment.name, experiment.version, configuration(trial), found[_short(at)],
+                   each * len(found[_short(at)]), made["machine"], made["ended"])
+        for at, trial in experiment.addresses(scale).items()
+        if _short(at) in found
+    }  # fmt: skip
+
+
+def _short(at: str) -> str:
+    """An address as a manifest has it."""
+    return at[:16]
+
+
 # --- what is there ----------------------------------------------------------------------------------------------------
+
+
+def missing(experiment: Experiment, scale: str, *, folder: Path, data: Path | None = None) -> list[Any]:
+    """The trials of a scale that neither the journal in ``folder`` nor what is published in ``data`` has."""
+    with Journal(_path(experiment, folder)) as journal:
+        known = _known(experiment, scale, journal, data)
+    return [trial for at, trial in experiment.addresses(scale).items() if at not in known]
 
 
 class Status(NamedTuple):
@@ -157,15 +254,16 @@ class Status(NamedTuple):
     left: float  # expected
 
 
-def status(experiment: Experiment, *, folder: Path) -> list[Status]:
-    """How far the journal in ``folder`` is, at every scale, by the code as it is now.
+def status(experiment: Experiment, *, folder: Path, data: Path | None = None) -> list[Status]:
+    """How far the journal in ``folder`` and what is published in ``data`` are, at every scale.
 
-    Trials that the journal has of other code or other grids come last, as scale "other"; they are kept, but not used.
+    Trials that the journal has of other versions or grids come last, as scale "other"; they are kept, but not used.
     """
     with Journal(_path(experiment, folder)) as journal:
-        records = journal.records()
-    found, unused = [], dict(records)
-    for scale in experiment.grids:
+        known = {scale: _known(experiment, scale, journal, data) for scale in experiment.grids}
+        unused = journal.records()
+    found = []
+    for scale, records in known.items():
         trials = experiment.addresses(scale)
         unused = {at: record for at, record in unused.items() if at not in trials}
         done = [at for at in trials if at in records]
@@ -178,41 +276,60 @@ def status(experiment: Experiment, *, folder: Path) -> list[Status]:
 
 
 def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: Path | None = None) -> int:
-    """Publish the rows of a finished scale as a table in ``data/``, with its manifest; return their number.
+    """Publish the rows of a scale's finished trials as a table in ``data/``, with its manifest; return their number.
 
-    At book scale the table is ``data/<name>.csv``, and what it says about claims goes to ``data/measured.csv``; at any
-    other it is ``data/<name>-<scale>.csv``, and the book is left as it is.
+    At book scale the table is ``data/<name>.csv``, and what it says about claims goes to ``data/measured.csv`` when all
+    trials are there; at any other it is ``data/<name>-<scale>.csv``, and the book is left as it is. Trials that are in
+    the table but not in the journal stay as they are.
     """
-    trials = experiment.addresses(scale)
+    data, table, trials = data or store.DATA, experiment.table(scale), experiment.addresses(scale)
     with Journal(_path(experiment, folder)) as journal:
-        records = journal.records()
-    missing = sum(at not in records for at in trials)
-    if missing:
-        raise ValueError(
-            f"{experiment.name}: {missing} of {len(trials)} trials of scale {scale} are missing; "
-            f"flatcube run {experiment.name} --scale {scale} computes them"
-        )
-    kept = [records[at] for at in trials]
+        records = _known(experiment, scale, journal, data)
+    kept = [records[at] for at in trials if at in records]
+    _check_enough(experiment, scale, kept, data)
     rows = [{name: _shown(value) for name, value in row.items()} for record in kept for row in record.rows]
-    configs = [record.config for record in kept]
-    made = {
-        "scale": scale,
-        "trials": len(kept),
-        "config": {name: _distinct(configs, name) for name in configs[0]},
-        "seeds": sorted({row["seed"] for row in (*configs, *(row for record in kept for row in record.rows))
-                         if "seed" in row}),
-        "code": kept[0].version,
-        "machine": "; ".join(sorted({record.machine for record in kept})),
-        "seconds": round(sum(record.seconds for record in kept)),
-        "ended": max(record.ended for record in kept),
-    }
     command = " && ".join(f"flatcube {verb} {experiment.name} --scale {scale}" for verb in ("run", "export"))
-    table = experiment.table(scale)
-    said = experiment.measured(store.parsed(rows)) if scale == "book" else []  # first: it may find nothing to judge
-    store.save(table, rows, command=command, folder=data, **made)
+    whole = scale == "book" and len(kept) == len(trials)
+    said = experiment.measured(store.parsed(rows)) if whole else []  # first: it may find nothing to judge
+    made = {"scale": scale, "planned": len(trials), "version": experiment.version}
+    store.save(table, rows, command=command, folder=data, **made, **_described(kept))
     if said:
         store.record(*(one | {"results": f"data/{table}.csv", "command": command} for one in said), folder=data)
     return len(rows)
+
+
+def _check_enough(experiment: Experiment, scale: str, kept: list[Record], data: Path) -> None:
+    """Refuse to publish nothing, rows with different columns, and a part in the place of a whole."""
+    wanted, again = len(experiment.trials(scale)), f"flatcube run {experiment.name} --scale {scale}"
+    if not kept:
+        raise ValueError(f"{experiment.name}: {wanted} of {wanted} trials of scale {scale} are missing; {again} "
+                         "computes them")  # fmt: skip
+    columns = {tuple(row) for record in kept for row in record.rows}
+    if len(columns) != 1:
+        raise ValueError(f"{experiment.name}: expected the same columns in all rows, got {len(columns)} kinds of rows; "
+                         "if its trials give other columns now, it is another version")  # fmt: skip
+    path = data / f"{experiment.table(scale)}.csv"
+    if len(kept) == wanted or not path.exists():
+        return
+    old, new = store.manifest(data)[path.name], {_short(record.address) for record in kept}
+    if not store.missing(old) and not new >= {at for at, _ in old.get("parts", [("another", 0)])}:
+        raise ValueError(f"{path}: it is complete, and {len(kept)} of {wanted} other trials would take its place; "
+                         f"{again} computes the rest")  # fmt: skip
+
+
+def _described(kept: list[Record]) -> dict[str, Any]:
+    """What the manifest says of the trials in a table."""
+    configs = [record.config for record in kept]
+    return {
+        "trials": len(kept),
+        "parts": [[_short(record.address), len(record.rows)] for record in kept],
+        "config": {name: _distinct(configs, name) for name in configs[0]},
+        "seeds": sorted({int(row["seed"]) for row in (*configs, *(row for record in kept for row in record.rows))
+                         if "seed" in row}),
+        "machine": "; ".join(sorted({one for record in kept for one in record.machine.split("; ")})),
+        "seconds": round(sum(record.seconds for record in kept)),
+        "ended": max(record.ended for record in kept),
+    }  # fmt: skip
 
 
 def _shown(value: Any) -> Any:

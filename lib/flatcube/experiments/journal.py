@@ -2,33 +2,27 @@
 
 An embedded SQLite database with a write-ahead log. Each trial is one transaction, so a process that is killed at any
 moment leaves all trials that it had recorded, whole. A trial's address is the hash of the experiment's name, the
-trial's configuration and the version of the code that computes it: the same address means the same numbers, so what
-the journal holds is never computed again, and what other code computed is never taken for it.
+trial's configuration and the experiment's version: the same address means the same numbers, so what the journal holds
+is never computed again, and what another version computed is never taken for it.
 
 A journal that cannot be read, or whose contents do not match their checksums, is reported and left as it is. The log is
 emptied into the database after every trial, which the checks then cover. A journal must be on a disk of the machine
 that writes it: write-ahead logs do not work across a network.
 """
 
-import ast
 import hashlib
-import importlib.util
 import json
-import os
 import sqlite3
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from flatcube.experiments import store
+from flatcube import processes
 
-__all__ = ["Record", "Journal", "JournalError", "address", "configuration", "code_version", "check_unchanged"]
+__all__ = ["Record", "Journal", "JournalError", "address", "configuration"]
 
 _APPLICATION = 0x666C6174  # "flat", in the header of the file
 _SCHEMA = f"""
@@ -84,7 +78,8 @@ class Journal:
             self._lock = self._locked()
         try:
             if write and not self.path.exists():
-                self._create()
+                with self._reported():
+                    self._create()
             if self.path.exists():
                 self._open()
         except BaseException:
@@ -99,7 +94,7 @@ class Journal:
 
     def close(self) -> None:
         if self._lock is not None and self._db is not None:
-            with suppress(sqlite3.DatabaseError):  # someone is reading
+            with suppress(sqlite3.DatabaseError, UnicodeError):  # someone is reading, or it is damaged
                 self._db.execute("PRAGMA journal_mode = DELETE")  # then readers need not write beside it
         for connection in (self._db, self._lock):
             if connection is not None:
@@ -133,27 +128,24 @@ class Journal:
 
     def _locked(self) -> sqlite3.Connection:
         try:
-            return store.locked(self.path.with_suffix(".lock"))
+            return processes.locked(self.path.with_suffix(".lock"))
         except TimeoutError:
             raise JournalError(f"journal {self.path}: another run is writing to it; wait for it or stop it") from None
         except OSError as error:
             raise JournalError(f"journal {self.path}: {error}") from None
 
     def _create(self) -> None:
-        # Under another name first, so that an empty file under this name is a sign of damage.
-        draft = self.path.with_suffix(".new")
-        draft.unlink(missing_ok=True)
         for log in (self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")):
             if log.exists():
                 log.replace(f"{log}.old")  # of a journal that was moved away: not for the new one
-        with closing(sqlite3.connect(draft)) as db:
+        # Under another name first, so that an empty file under this name is a sign of damage.
+        with processes.draft(self.path) as draft, closing(sqlite3.connect(draft)) as db:
             db.executescript(_SCHEMA)
-        os.replace(draft, self.path)
 
     def _open(self) -> None:
         with self._reported():
             # Only for reading, so that whatever is found is left as it is; a writer opens it again.
-            self._db = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", timeout=30, uri=True)
+            self._db = _connected(f"{self.path.resolve().as_uri()}?mode=ro")
             problems = [row[0] for row in self._db.execute("PRAGMA integrity_check(1)")]
             (kind,) = self._db.execute("PRAGMA application_id").fetchone()
         if problems != ["ok"] or kind != _APPLICATION:
@@ -162,7 +154,7 @@ class Journal:
             self.records()
             with self._reported():
                 self._db.close()
-                self._db = sqlite3.connect(self.path, timeout=30)
+                self._db = _connected(self.path.resolve().as_uri())
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = FULL")
 
@@ -170,9 +162,9 @@ class Journal:
     def _reported(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:  # a full disk, a missing permission: the journal is well
+        except (sqlite3.OperationalError, OSError) as error:  # a full disk, a missing permission: the journal is well
             raise JournalError(f"journal {self.path} cannot be opened or written ({error})") from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeError) as error:
             raise self._damaged(str(error)) from None
 
     def _damaged(self, why: str) -> JournalError:
@@ -183,119 +175,11 @@ class Journal:
         )
 
 
+def _connected(address: str) -> sqlite3.Connection:
+    found = sqlite3.connect(address, timeout=30, uri=True)
+    found.text_factory = lambda text: text.decode(errors="replace")  # of what is no text the checksum is wrong
+    return found
+
+
 def _hash(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-# --- the version of the code ------------------------------------------------------------------------------------------
-
-
-def code_version(function: Callable) -> str:
-    """The hash of the code that a function's numbers depend on, and of the versions of numpy, scipy and torch.
-
-    The code: in the function's own module, the definitions that it leads to; and all other modules of the book that
-    these import, and that those import. Comments and docstrings do not count, nor do summaries that no trial calls.
-    """
-    parts = {name: dump for name, (_, dump) in _code(function).items()}
-    return _hash([parts, {name: version for name, version in store.versions().items() if name != "python"}])[:16]
-
-
-def check_unchanged(function: Callable) -> None:
-    """Refuse code that was edited after it may have been imported: the old code's numbers would pass for the new one's.
-
-    Files from the future, by a clock that is wrong, are let through.
-    """
-    for path, _ in _code(function).values():
-        if _BEGAN < path.stat().st_mtime <= time.time():
-            raise ValueError(f"{path} was changed after this process began: restart it to compute with the new code")
-
-
-def _began() -> float:
-    """When this process began, to the second; where that cannot be read, now."""
-    try:
-        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        lines = Path("/proc/stat").read_text().splitlines()
-        boot = next(int(line.split()[1]) for line in lines if line.startswith("btime"))
-        return boot + ticks / os.sysconf("SC_CLK_TCK") + 1
-    except (OSError, StopIteration):
-        return time.time()
-
-
-_BEGAN = _began()
-
-
-@lru_cache
-def _code(function: Callable) -> dict[str, tuple[Path, str]]:
-    """The modules that a function's numbers depend on: their files, and what counts of their code."""
-    own = sys.modules[function.__module__]
-    book = own.__name__.partition(".")[0]
-    needed = _reached(ast.parse(Path(own.__file__).read_text(encoding="utf-8")), function.__name__)
-    parts, waiting = {own.__name__: (Path(own.__file__), _dump(needed))}, _imports(needed, book)
-    while waiting:
-        name = waiting.pop()
-        spec = importlib.util.find_spec(name)
-        if name in parts or spec is None or not spec.has_location:
-            continue
-        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-        parts[name] = Path(spec.origin), _dump(tree.body)
-        waiting |= _imports(tree.body, book)
-    return parts
-
-
-def _reached(tree: ast.Module, start: str) -> list[ast.stmt]:
-    """The statements of a module that a name leads to: definitions, constants, imports."""
-    definitions: dict[str, ast.stmt] = {}
-    for statement in (part for whole in tree.body for part in _apart(whole)):
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            names = [statement.names[0].asname or statement.names[0].name.partition(".")[0]]
-        elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            names = [statement.name]
-        else:
-            stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-            names = [node.id for node in stored if isinstance(node.ctx, ast.Store)]
-        definitions |= dict.fromkeys(names, statement)
-    found, waiting = [], [start]
-    while waiting:
-        statement = definitions.pop(waiting.pop(), None)
-        if statement is not None and statement not in found:
-            found.append(statement)
-            waiting += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    return sorted(found, key=lambda statement: (statement.lineno, ast.dump(statement)))
-
-
-def _apart(statement: ast.stmt) -> list[ast.stmt]:
-    """An import of several names as imports of one each: those that are not used do not count."""
-    if isinstance(statement, ast.Import):
-        return [ast.copy_location(ast.Import([alias]), statement) for alias in statement.names]
-    if isinstance(statement, ast.ImportFrom):
-        each = (ast.ImportFrom(statement.module, [alias], statement.level) for alias in statement.names)
-        return [ast.copy_location(one, statement) for one in each]
-    return [statement]
-
-
-def _imports(statements: list[ast.stmt], book: str) -> set[str]:
-    """The names of all modules of the book that the statements import."""
-    names = set()
-    for node in (node for statement in statements for node in ast.walk(statement)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    mine = {name for name in names if name == book or name.startswith(f"{book}.")}
-    return {name for name in mine if _is_module(name)}
-
-
-def _is_module(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ModuleNotFoundError, AttributeError):  # a name inside a module
-        return False
-
-
-def _dump(statements: list[ast.stmt]) -> str:
-    """The code without its docstrings."""
-    for node in (node for statement in statements for node in ast.walk(statement)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]
-    kept = [part for part in statements if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))]
-    return "\n".join(ast.dump(part) for part in kept)

@@ -42,10 +42,11 @@ class Bar(tqdm):
 
     @property
     def format_dict(self) -> dict:
-        """What tqdm puts into the bar's format, with our time left."""
+        """What tqdm puts into the bar's format, with our time left; a sum in another order is not beyond its ends."""
         found = super().format_dict
         left = self.left(found["elapsed"])
-        return found | {"left": "?" if left is None else self.format_interval(round(left))}
+        shown = {"left": "?" if left is None else self.format_interval(round(left))}
+        return found | shown | {"n": min(max(self.n, 0.0), found["total"])}
 
     def __enter__(self) -> "Bar":
         if not self.disable:

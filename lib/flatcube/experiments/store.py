@@ -4,25 +4,34 @@ import csv
 import hashlib
 import importlib.metadata
 import io
+import itertools
 import json
 import os
 import platform
+import re
 import sqlite3
 import tempfile
-import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-__all__ = ["DATA", "load", "parsed", "save", "record", "manifest", "locked", "versions", "machine"]
+from flatcube import paths, processes
 
-DATA = Path(__file__).parents[3] / "data"
+__all__ = ["DATA", "load", "parsed", "missing", "trials", "save", "record", "manifest", "versions", "machine"]
 
-_LEDGER = ("claims", "errata", "measured", "plan")  # the tables that no manifest vouches for: lists, not results
+DATA = paths.DATA
+
+_LEDGER = ("claims", "errata", "measured", "plan", "reasons")  # no manifest vouches for these: lists, not results
 
 
-def load(name: str, *, folder: Path | None = None) -> list[dict[str, str]]:
-    """The rows of ``data/<name>.csv``, refused if they are not those that the manifest vouches for."""
+_MEASURED = ("id", "verdict", "setting", "statement", "results", "command")
+
+
+def load(name: str, *, folder: Path | None = None, partial: bool = False) -> list[dict[str, str]]:
+    """The rows of ``data/<name>.csv``, refused if they are not those that the manifest vouches for.
+
+    A table of an experiment that is not finished is refused too, unless a ``partial`` one will do.
+    """
     folder = folder or DATA
     known = sorted(path.stem for path in folder.glob("*.csv"))
     if name not in known:
@@ -30,12 +39,37 @@ def load(name: str, *, folder: Path | None = None) -> list[dict[str, str]]:
         raise ValueError(f"name: expected {allowed}, got {name!r}")
     path = folder / f"{name}.csv"
     content = path.read_bytes()
-    vouched = manifest(folder).get(path.name, {}).get("sha256")
+    made = manifest(folder).get(path.name, {})
+    vouched = made.get("sha256")
     if not vouched and name not in _LEDGER:
-        raise ValueError(f"{path}: its checksum is not in manifest.json, so nothing says how it was made")
+        raise ValueError(f"{path}: its checksum is not in manifest.json, so nothing says how it was made; move it away")
     if vouched and hashlib.sha256(content).hexdigest() != vouched:
-        raise ValueError(f"{path}: its checksum is not the one in manifest.json, so it was changed after it was made")
+        raise ValueError(f"{path}: its checksum is not the one in manifest.json, so it was changed after it was made; "
+                         "restore both or move it away")  # fmt: skip
+    if not partial and missing(made):
+        raise ValueError(f"{path}: expected all {made['planned']} trials, got {made['trials']}; {made['command']} "
+                         "completes it")  # fmt: skip
     return _read(content)
+
+
+def missing(made: dict) -> int:
+    """How many trials a table still lacks, by its entry in the manifest."""
+    return made.get("planned", made.get("trials", 0)) - made.get("trials", 0)
+
+
+def trials(name: str, *, folder: Path | None = None) -> list[tuple[str, list[dict[str, str]]]]:
+    """The trials of a table that the manifest lists, in its order: address and rows; none if it lists none."""
+    folder = folder or DATA
+    rows, made = load(name, folder=folder, partial=True), manifest(folder).get(f"{name}.csv", {})
+    try:
+        counts = [(str(address), int(count)) for address, count in made.get("parts", [])]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{folder / 'manifest.json'}: expected pairs as parts of {name}.csv ({error})") from None
+    total = sum(count for _, count in counts)
+    if counts and total != len(rows):
+        raise ValueError(f"{folder / name}.csv: expected the {total} rows that manifest.json lists, got {len(rows)}")
+    left = iter(rows)
+    return [(address, list(itertools.islice(left, count))) for address, count in counts]
 
 
 def parsed(rows: Iterable[dict[str, object]]) -> list[dict[str, str]]:
@@ -50,10 +84,9 @@ def _read(content: bytes) -> list[dict[str, str]]:
 def save(
     name: str, rows: list[dict[str, object]], *, command: str, folder: Path | None = None, **made: object
 ) -> None:
-    """Write ``data/<name>.csv``, and into ``data/manifest.json`` how it was ``made``: the seed or seeds, and more.
+    """Write ``data/<name>.csv``, and into ``data/manifest.json`` how it was ``made``: scale, seeds, seconds and more.
 
-    The seconds are of processor time; those of this process, unless given. Both files are replaced as a whole; whoever
-    stops in between leaves a table that ``load`` refuses.
+    Both files are replaced as a whole; whoever stops in between leaves a table that ``load`` refuses.
     """
     if not rows:
         raise ValueError(f"rows: expected at least one row for {name}.csv, got none")
@@ -61,17 +94,14 @@ def save(
     content = _csv(rows)
     entry = {
         "command": command,
-        "seconds": round(time.process_time()),
         "cores": os.cpu_count(),
         "versions": versions(),
-        "machine": machine(),
         "sha256": hashlib.sha256(content).hexdigest(),
     } | made
     with closing(_only_one(folder)):
         entries = manifest(folder) | {f"{name}.csv": entry}
-        text = json.dumps(entries, indent=1, sort_keys=True, ensure_ascii=False)
-        _replace(folder / f"{name}.csv", content)
-        _replace(folder / "manifest.json", f"{text}\n".encode())
+        processes.replace(folder / f"{name}.csv", content)
+        processes.replace(folder / "manifest.json", _json(entries).encode())
 
 
 def record(*rows: dict[str, str], folder: Path | None = None) -> None:
@@ -79,7 +109,13 @@ def record(*rows: dict[str, str], folder: Path | None = None) -> None:
     folder = folder or DATA
     with closing(_only_one(folder)):
         known = load("measured", folder=folder) if (folder / "measured.csv").exists() else []
-        _replace(folder / "measured.csv", _csv({row["id"]: row for row in (*known, *rows)}.values()))
+        processes.replace(folder / "measured.csv", _csv({row["id"]: _whole(row) for row in (*known, *rows)}.values()))
+
+
+def _whole(row: dict[str, str]) -> dict[str, str]:
+    """A row with its columns in their order; one that says no setting is of a smaller one than the paper's."""
+    row = {"setting": "smaller"} | row
+    return {name: row.get(name, "") for name in _MEASURED}
 
 
 def manifest(folder: Path) -> dict[str, dict]:
@@ -94,28 +130,20 @@ def manifest(folder: Path) -> dict[str, dict]:
     return found
 
 
-def locked(path: Path, seconds: float = 0.0) -> sqlite3.Connection:
-    """A lock on a file, waited for so long; the system takes it back when this process ends, however it ends."""
-    lock = None
-    try:
-        lock = sqlite3.connect(path, timeout=seconds, isolation_level=None)
-        lock.execute("BEGIN EXCLUSIVE")
-        if not os.access(path, os.W_OK):  # SQLite would let others in
-            raise PermissionError(f"{path} cannot be used as a lock (it is not yours to write)")
-    except (sqlite3.Error, OSError) as error:
-        if lock is not None:
-            lock.close()
-        if isinstance(error, OSError):
-            raise
-        kind = TimeoutError if "is locked" in str(error) else OSError
-        raise kind(f"{path} cannot be used as a lock ({error})") from None
-    return lock
+def _json(entries: dict[str, dict]) -> str:
+    """Readable, with lists of plain values on one line each."""
+    text = json.dumps(entries, indent=1, sort_keys=True, ensure_ascii=False)
+    return re.sub(r"\[\n *([^][{}]*?)\n *\]", _on_one_line, text) + "\n"  # line breaks are never inside of strings
+
+
+def _on_one_line(found: re.Match) -> str:
+    return "[" + re.sub(r",\n *", ", ", found[1]) + "]"
 
 
 def _only_one(folder: Path) -> sqlite3.Connection:
     """Two processes that publish at once would each keep its own entry only."""
     name = hashlib.sha256(f"{getattr(os, 'getuid', int)()} {folder.resolve()}".encode()).hexdigest()[:16]
-    return locked(Path(tempfile.gettempdir()) / f"flatcube-{name}.lock", 60.0)
+    return processes.locked(Path(tempfile.gettempdir()) / f"flatcube-{name}.lock", 60.0)
 
 
 def versions() -> dict[str, str]:
@@ -145,14 +173,3 @@ def _csv(rows: Iterable[dict[str, object]]) -> bytes:
     writer.writeheader()
     writer.writerows(rows)
     return file.getvalue().encode()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file under another name first, so that no one ever finds half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        draft.write_bytes(content)
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)

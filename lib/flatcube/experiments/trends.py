@@ -1,4 +1,8 @@
-"""Straight lines through measurements, with intervals: the statistics that the experiments share."""
+"""Straight lines through measurements, with intervals: the statistics that the experiments share.
+
+A slope, a difference of two slopes and a difference of two means are all weighted sums of means, one for each group of
+runs: ``contrast`` gives any of them an interval in which each group has a scatter of its own.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-__all__ = ["line", "forecast", "gap", "spread", "said", "verdict"]
+__all__ = ["line", "weights", "contrast", "forecast", "gap", "spread", "said", "verdict"]
 
 
 def line(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> dict[str, float]:
@@ -25,6 +29,48 @@ def line(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> di
     found = {"slope": fit.slope, "low": fit.slope - half, "high": fit.slope + half, "error": fit.stderr}
     found |= {"intercept": fit.intercept, "r": fit.rvalue, "p": fit.pvalue}
     return {name: float(value) for name, value in found.items()}
+
+
+def weights(x: Sequence[float]) -> dict[float, float]:
+    """The weight C_g = N_g (g − x̄)/Σ(x_i − x̄)² of each place g: the least-squares slope is Σ_g C_g · (mean of y at g).
+
+    >>> {place: round(weight, 3) for place, weight in weights([0, 0, 1, 1]).items()}
+    {0: -1.0, 1: 1.0}
+    """
+    if len(set(x)) < 2:
+        raise ValueError(f"x: expected at least two places, got {sorted(set(x))}")
+    mean = float(np.mean(x))
+    total = sum((place - mean) ** 2 for place in x)
+    return {place: sum(other == place for other in x) * (place - mean) / total for place in sorted(set(x))}
+
+
+def contrast(
+    groups: Sequence[Sequence[float]], weights: Sequence[float], confidence: float = 0.95
+) -> dict[str, float]:
+    """Σ_g w_g · (mean of group g), with an interval in which each group has its own scatter (Welch 1947).
+
+    The variance is V = Σ_g V_g with V_g = w_g² s_g²/N_g, and Student's t has V²/Σ_g(V_g²/(N_g − 1)) degrees of freedom,
+    ``free``. A group with one number and a weight has no scatter that one could know: then there is no interval.
+
+    >>> found = contrast([[1.0, 3.0], [4.0, 6.0]], [-1, 1])
+    >>> found["value"], found["free"], round(found["high"], 2)
+    (3.0, 2.0, 9.08)
+    """
+    if len(groups) != len(weights) or not len(groups):
+        raise ValueError(f"weights: expected one for each of {len(groups)} groups, at least one, got {len(weights)}")
+    if not all(len(group) for group in groups):
+        raise ValueError("groups: expected at least one number in each, got an empty group")
+    counted = [(np.asarray(group, float), weight) for group, weight in zip(groups, weights, strict=True) if weight]
+    value = float(sum(weight * group.mean() for group, weight in counted))
+    if not counted or min(len(group) for group, _ in counted) < 2:
+        return {"value": value, "low": math.nan, "high": math.nan, "free": math.nan}
+    parts = [(weight**2 * group.var(ddof=1) / len(group), len(group) - 1) for group, weight in counted]
+    variance = sum(part for part, _ in parts)
+    if not variance > 0:
+        return {"value": value, "low": value, "high": value, "free": math.nan}
+    free = variance**2 / sum(part**2 / count for part, count in parts)
+    half = stats.t.ppf((1 + confidence) / 2, free) * math.sqrt(variance)
+    return {"value": value, "low": float(value - half), "high": float(value + half), "free": float(free)}
 
 
 def forecast(x: Sequence[float], y: Sequence[float], place: float, confidence: float = 0.95) -> dict[str, float]:

@@ -1,41 +1,44 @@
 """Where trials are computed: in this process, in worker processes of this machine, or on a cluster.
 
 On a cluster, a scheduler of dask.distributed hands out the same trials. The book must be installed on its workers, in
-the same version, which is checked. With Slurm, dask-jobqueue starts the workers:
+the same version, which is checked; ``slurm`` starts some as jobs.
 
-    from dask_jobqueue import SLURMCluster
-    cluster = SLURMCluster(cores=1, processes=1, memory="4GB", walltime="04:00:00")
-    cluster.scale(jobs=64)
-    print(cluster.scheduler_address)  # for flatcube run NAME --scale paper --scheduler ADDRESS
+Dask sends pickles and asks no one who they are: whoever reaches the scheduler or a worker can run any code there. Use
+it on a trusted network only, or with certificates (tls://, the settings ``distributed.comm.tls``).
 
-Workers that die are replaced; their trials are computed again elsewhere. Each process computes one trial at a time, on
-one thread, however many it may have.
+Workers that die are replaced; their trials are computed again elsewhere, as are those that land on a worker that has
+another version of the book. Each process computes one trial at a time, on one thread, however many it may have.
 """
 
-import multiprocessing
-import os
-import signal
+import asyncio
+import pickle
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, ProcessPoolExecutor, as_completed, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent import futures
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from flatcube.experiments import store
-from flatcube.experiments.journal import code_version
+from tqdm import tqdm
 
-__all__ = ["Row", "Outcome", "Results", "check_address", "compute", "outcomes"]
+from flatcube import processes
+from flatcube.experiments import store
+
+__all__ = ["Row", "Unfit", "Outcome", "Results", "check_address", "compute", "outcomes"]
 
 Row = dict[str, Any]  # plain values by name
 
-_ATTEMPTS = 3  # for a trial whose worker process dies
 _ALONE = threading.Lock()  # torch's random numbers and threads belong to the process: one trial at a time in each
+_ANSWER = 10.0  # seconds in which a scheduler must answer
+_PATIENCE = 15.0  # seconds after which a cluster without workers is told of
+_MOVES = 3  # times that a trial is sent on, from a worker that does not fit to those that do
+_TICK = 2.0  # seconds after which a cluster that sends nothing is looked at
 _SCHEMES = ("tcp", "tls", "ws", "wss")  # those of dask that reach another process
+
+
+class Unfit(RuntimeError):
+    """A worker that has not what a trial needs, or has it in another version."""
 
 
 class Outcome(NamedTuple):
@@ -45,41 +48,48 @@ class Outcome(NamedTuple):
     seconds: float  # of processor time
     took: float  # seconds by the clock
     machine: str
-    version: str
 
 
-def compute(function: Callable[[Any], list[Row]], trial: Any, *, threads: int = 1) -> Outcome:
-    """One trial on ``threads`` threads, while no other trial is computed in this process."""
-    with _ALONE:
-        return _computed(function, trial, threads)
-
-
-def _computed(function: Callable[[Any], list[Row]], trial: Any, threads: int) -> Outcome:
-    version = code_version(function)  # first: a file that is edited meanwhile is not what this process computes with
+def compute(function: Callable[[Any], list[Row]], trial: Any) -> Outcome:
+    """One trial on one thread, while no other trial is computed in this process."""
     torch = sys.modules.get("torch")  # the function's module has imported it, if it needs it
-    before = torch.get_num_threads() if torch else 1
-    started, clock = time.thread_time(), time.perf_counter()
-    try:
-        if torch:
-            torch.set_num_threads(threads)
-        rows = function(trial)
-    finally:
-        if torch:
-            torch.set_num_threads(before)
-    return Outcome(rows, time.thread_time() - started, time.perf_counter() - clock, store.machine(), version)
+    with _ALONE:
+        before = torch.get_num_threads() if torch else 1
+        started, clock = time.thread_time(), time.perf_counter()
+        try:
+            if torch:
+                torch.set_num_threads(1)
+            rows = function(trial)
+        finally:
+            if torch:
+                torch.set_num_threads(before)
+        return Outcome(rows, time.thread_time() - started, time.perf_counter() - clock, store.machine())
 
 
 Results = Iterator[tuple[Any, Outcome | BaseException]]  # as they end
 
 
-def outcomes(call: Callable[[Any], Outcome], trials: list[Any], workers: int, scheduler: str | None) -> Results:
+def outcomes(
+    call: Callable[[Any], Outcome],
+    trials: list[Any],
+    workers: int,
+    scheduler: str | None,
+    *,
+    fit: Callable[[], None],
+    wait: bool = True,
+) -> Results:
     """Every trial with its outcome, or with the error that it ended in, as they end.
 
-    One worker is this process; more are processes of their own; with ``scheduler`` they are those of a dask cluster.
+    One worker is this process; more are processes of their own; with ``scheduler`` they are those of a dask cluster. If
+    that has no workers, this is told; then, unless it is to ``wait``, it is an error. A trial that lands on an unfit
+    worker, where ``fit()`` raises an error, is sent on to those that fit, and fails if there are none; unless it is to
+    ``wait`` for the others, that ends the run.
     """
     if not trials or (workers == 1 and scheduler is None):
         return _here(call, trials)
-    return _in_processes(call, trials, workers) if scheduler is None else _on_cluster(call, trials, scheduler)
+    if scheduler is None:
+        return processes.outcomes(call, trials, workers)
+    return _on_cluster(call, trials, scheduler, fit, wait)
 
 
 def _here(call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
@@ -89,94 +99,6 @@ def _here(call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
         except Exception as error:
             outcome = error
         yield trial, outcome
-
-
-def _submitted(executor: Executor, call: Callable[[Any], Outcome], trials: list[Any]) -> Results:
-    futures = {executor.submit(call, trial): trial for trial in trials}
-    for future in as_completed(futures):
-        try:
-            error = future.exception()
-        except CancelledError:
-            error = RuntimeError("the cluster gave it up; is its scheduler still there?")
-        yield futures[future], error or future.result()
-
-
-def _in_processes(call: Callable[[Any], Outcome], trials: list[Any], workers: int) -> Results:
-    waiting = deque(trials)
-    while waiting:
-        for trial in (yield from _until_one_dies(call, waiting, workers)):
-            for _ in range(_ATTEMPTS - 1):
-                alone = deque([trial])  # so that no other is blamed
-                if not (yield from _until_one_dies(call, alone, 1)) and not alone:
-                    break
-            else:
-                yield trial, RuntimeError(f"its worker process died {_ATTEMPTS} times")
-
-
-def _until_one_dies(call: Callable[[Any], Outcome], waiting: deque, workers: int) -> Generator[Any, None, list[Any]]:
-    """Take trials from the queue and yield their outcomes, until it is empty or a worker dies; return what was lost.
-
-    No more are handed over than there are workers, so what is lost was being computed when one of them died.
-    """
-    flying: dict[Any, Any] = {}
-    with _pool(workers) as executor:
-        while waiting or flying:
-            try:
-                while waiting and len(flying) < workers:
-                    with _deaf():
-                        flying[executor.submit(call, waiting[0])] = waiting[0]
-                    waiting.popleft()
-            except BrokenProcessPool:
-                if not flying:
-                    return []  # a worker died that had nothing to do
-            ended, _ = wait(flying, return_when=FIRST_COMPLETED)
-            if any(isinstance(future.exception(), BrokenProcessPool) for future in ended):
-                ended, _ = wait(flying)
-            lost = [flying[future] for future in ended if isinstance(future.exception(), BrokenProcessPool)]
-            for future in ended:
-                trial, error = flying.pop(future), future.exception()
-                if trial not in lost:
-                    yield trial, error or future.result()
-            if lost:
-                return lost
-    return []
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Start no process that hears Ctrl-C: it is for this one, which hears it afterwards, and then ends the others."""
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[Executor]:
-    """Worker processes that end with the block, however it ends, and with this process, even if it is killed."""
-    before = set(multiprocessing.active_children())
-    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start, (os.getpid(),))
-    try:
-        yield executor
-    except BaseException:  # also when the caller wants no more
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        executor.shutdown(cancel_futures=True)
-
-
-def _start(parent: int) -> None:
-    """In a new worker: leave Ctrl-C to the parent, and end when it has gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def check_address(scheduler: str) -> None:
@@ -193,21 +115,140 @@ def check_address(scheduler: str) -> None:
         )
 
 
-def _on_cluster(call: Callable[[Any], Outcome], trials: list[Any], scheduler: str) -> Results:
+def _on_cluster(
+    call: Callable[[Any], Outcome], trials: list[Any], scheduler: str, fit: Callable[[], None], wait: bool
+) -> Results:
     try:
         from distributed import Client
     except ImportError:
         raise ValueError("scheduler: this needs the package distributed; install flatcube[cluster]") from None
-    client = Client.__new__(Client)  # apart from its __init__, so that a client that fails there can be closed
     try:
-        client.__init__(scheduler, timeout=10, set_as_default=False)
+        _greet(scheduler)  # a client would wait without end for a service that is none of dask's
+        client = Client(scheduler, timeout=_ANSWER, set_as_default=False)
     except Exception as error:  # of many kinds: no connection, no certificate, another protocol
-        client.close()  # or dask tries it when Python ends, waits, and complains
-        why = " ".join(str(error).split())
+        why = " ".join(str(error).split()) or f"nothing came back in {_ANSWER:.0f} s"
         raise ValueError(f"scheduler: no dask scheduler answers at {scheduler!r} ({why})") from None
     with client:
         executor = client.get_executor(pure=False)
         try:
-            yield from _submitted(executor, call, trials)
+            # As pickles that are opened where they run: dask's workers die of those that they cannot open.
+            send = lambda trial, **where: executor.submit(pickle.loads, pickle.dumps(_Later(call, trial)), **where)  # noqa: E731
+            yield from _landed(trials, send, _Crew(client, scheduler, fit, wait), wait)
         finally:
             executor.shutdown(wait=False)  # takes back what is not done
+
+
+def _greet(scheduler: str) -> None:
+    """Exchange a few words with what listens at an address, as any two processes of dask do first."""
+    from distributed.comm import connect
+    from distributed.security import Security
+    from distributed.utils import LoopRunner
+
+    async def exchange() -> None:
+        options = Security().get_connection_args("client")
+        comm = await asyncio.wait_for(connect(scheduler, timeout=_ANSWER, **options), _ANSWER + 1)
+        comm.abort()
+
+    LoopRunner().run_sync(exchange)
+
+
+class _Later:
+    """Whoever opens the pickle of this has what the call returns, instead."""
+
+    def __init__(self, call: Callable[..., Any], *given: Any) -> None:
+        self.call, self.given = call, given
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple]:
+        return self.call, self.given
+
+
+class _Flight(NamedTuple):
+    """A trial under way on a cluster."""
+
+    trial: Any
+    bound: frozenset[str] = frozenset()  # to these workers; to any, if empty
+    moves: int = 0
+
+
+def _landed(trials: list[Any], send: Callable[..., futures.Future], crew: "_Crew", wait: bool) -> Results:
+    """The outcomes of trials on a cluster; whenever nothing comes for a while, it is looked at."""
+    flying = {send(trial): _Flight(trial) for trial in trials}
+    while flying:
+        ended, _ = futures.wait(flying, _TICK, futures.FIRST_COMPLETED)
+        for future in crew.stranded(flying) if not ended else ():
+            trial, _, moves = flying.pop(future)
+            future.cancel()
+            flying[send(trial)] = _Flight(trial, moves=moves)
+        for future in ended:
+            (trial, _, moves), error = flying.pop(future), _error(future)
+            if isinstance(error, Unfit):
+                if not wait:
+                    raise error
+                if moves < _MOVES and (fit := crew.fit(error)):
+                    flying[send(trial, workers=list(fit))] = _Flight(trial, fit, moves + 1)
+                    continue
+            yield trial, error or future.result()
+
+
+def _error(future: futures.Future) -> BaseException | None:
+    try:
+        error = future.exception()
+    except futures.CancelledError:
+        return RuntimeError("the cluster gave it up; is its scheduler still there?")
+    missing = isinstance(error, AttributeError) and "Can't get attribute" in str(error)  # a module of other code
+    if isinstance(error, ImportError) or missing:
+        return Unfit(f"its worker lacks something ({error}); install the same version of the book there")
+    return error
+
+
+class _Crew:
+    """The workers of a cluster: which are there, which of them fit, and a word to the reader when there are none."""
+
+    def __init__(self, client: Any, scheduler: str, fit: Callable[[], None], wait: bool) -> None:
+        self.client, self.scheduler, self.wait = client, scheduler, wait
+        self._check = pickle.dumps(_Later(fit))
+        self._found: dict[str, BaseException | None] = {}  # by address: why it does not fit
+        self._here: frozenset[str] | None = frozenset()
+        self._seen, self._told = time.monotonic(), False
+
+    def stranded(self, flying: dict[futures.Future, _Flight]) -> list[futures.Future]:
+        """Called while nothing comes: looks whether all is well, and gives what is bound to workers that are gone."""
+        self._look()
+        here = self._here
+        return [] if here is None else [f for f, flight in flying.items() if flight.bound and not flight.bound & here]
+
+    def _look(self) -> None:
+        """Tell once, or fail, when there have been no workers for a while."""
+        here = self._ask()
+        if here is None:  # it is gone, and then the trials will be given up, or it is stuck
+            why = f"no answer from {self.scheduler!r} any more; is it still there?"
+        else:
+            why = "" if here else f"no worker is at {self.scheduler!r}; start some: dask worker {self.scheduler}"
+        if not why:
+            self._seen, self._told = time.monotonic(), False
+        elif time.monotonic() - self._seen > _PATIENCE and not self._told:
+            if not self.wait:
+                raise RuntimeError(f"scheduler: {why}")
+            tqdm.write(f"scheduler: {why} Waiting.", file=sys.stderr)
+            self._told = True
+
+    def fit(self, error: Unfit) -> frozenset[str]:
+        """Those who fit, after one did not; this is told once."""
+        here = self._ask() or frozenset()
+        first = not self._found
+        if new := here - self._found.keys():
+            self._found |= self.client.run(pickle.loads, self._check, workers=list(new), on_error="return")
+        fit = frozenset(worker for worker in here if self._found.get(worker, error) is None)
+        if first and fit:
+            unfit = f"{len(here) - len(fit)} of {len(here)} workers cannot compute this"
+            tqdm.write(f"scheduler: {unfit}, the others take over: {error}", file=sys.stderr)
+        return fit
+
+    def _ask(self) -> frozenset[str] | None:
+        """The addresses of the workers, or None if no answer comes."""
+        try:
+            scheduler = self.client.scheduler
+            self._here = frozenset(self.client.sync(scheduler.ncores, workers=None, callback_timeout=_ANSWER))
+        except OSError:
+            self._here = None
+        return self._here

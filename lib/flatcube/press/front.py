@@ -6,32 +6,51 @@ import csv
 import html
 import json
 import posixpath
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import yaml
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from flatcube import cube, fourier
+from flatcube import cast, cube, fourier
 from flatcube.classroom import claims, explorers
-from flatcube.press import pages
+from flatcube.press import notebook, pages
 
 __all__ = ["DIRECTIVES", "plan", "picture"]
 
 NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII")
-CAST = {"PARITY": cube.parity, "MAJORITY": cube.majority, "FIRST": cube.first, "MEAN": cube.mean}
 # Where flipping x_1, x_2, x_3 moves a point of the drawing.
 AXES = np.array([[58.0, 11.0], [27.0, -21.0], [0.0, -56.0]])
 
 
 def plan(folder: Path = claims.DATA) -> list[dict[str, str]]:
-    """The rows of `plan.csv`, one per chapter, each with the `numeral` of its part."""
+    """The chapters in order: number, slug, title, part with its numeral, blurb, and the room of those that exist.
+
+    A chapter that exists says all this itself, in its text and by its place in the table of contents beside `folder`;
+    `plan.csv` lists those still to come.
+    """
+    written = {row["slug"]: row for row in _written(folder.parent)}
     with open(folder / "plan.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows = [*written.values(), *(row for row in csv.DictReader(file) if row["slug"] not in written)]
+    rows.sort(key=lambda row: int(row["number"]))
     parts = list(dict.fromkeys(row["part"] for row in rows))
     return [row | {"numeral": NUMERALS[parts.index(row["part"])]} for row in rows]
+
+
+def _written(root: Path) -> Iterator[dict[str, str]]:
+    """What the chapters of the book in `root` say of themselves."""
+    contents = root / "_toc.yml"
+    parts = (yaml.safe_load(contents.read_text(encoding="utf-8")) or {}).get("parts", []) if contents.exists() else []
+    place = {entry["file"]: part["caption"] for part in parts for entry in part["chapters"]}
+    for chapter in notebook.chapters(root):
+        said, number = notebook.front_matter(chapter), str(int(chapter.stem[:2]))
+        said = {key: said.get(key, "") for key in ("room", "blurb")}
+        part = place.get(f"chapters/{chapter.stem}", "")
+        yield {"number": number, "slug": chapter.stem, "title": notebook.title(chapter), "part": part, **said}
 
 
 def picture(table: np.ndarray, label: str) -> str:
@@ -73,8 +92,8 @@ class Cast(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         items = []
         degrees = np.array([mask.bit_count() for mask in range(8)])
-        for name, function in CAST.items():
-            table = function(3)
+        for name in cast.NAMES:
+            table = cast.table(name, 3)
             average = Fraction(float(degrees @ fourier.transform(table) ** 2)).limit_denominator(100)
             label = f"{name} on the eight points of the cube"
             items.append(f"<li>{picture(table, label)}<b>{name}</b> <span>average sensitivity {average}</span></li>")
@@ -82,7 +101,7 @@ class Cast(SphinxDirective):
 
 
 class BookParts(SphinxDirective):
-    """The parts with their chapters, from `data/plan.csv`; a chapter that is not in the book yet has no link."""
+    """The parts with their chapters; one that is not in the book yet has no link."""
 
     def run(self) -> list[nodes.Node]:
         self.env.note_reread()  # the list depends on which pages exist
@@ -108,29 +127,47 @@ class BookParts(SphinxDirective):
 
 
 class LedgerCounts(SphinxDirective):
-    """How many claims of the literature the book lists, and what has become of them so far."""
+    """How many claims of the literature the book lists, what their verdicts rest on, and how they came out."""
 
-    WORDS = {
-        "checked": "checked by tests that can fail",
-        "erratum": "corrected: the printed form fails",
-        "measured": "compared with our own runs",
-        "failing": "failing at present",
-        "open": "still open",
-    }
+    FAMILIES = {"tested": "checked"} | dict.fromkeys(("same setting", "smaller scale", "stand-in data"), "measured")
 
     def run(self) -> list[nodes.Node]:
         self.env.note_reread()  # the counts follow data/evidence.json
-        counts = claims.counts(claims.ledger())
-        shown = {key: counts[key] for key in self.WORDS if counts[key] or key != "failing"}
+        entries = claims.ledger()
         bar, rows = "", ""
-        for key, count in shown.items():
-            bar += f'<span class="fc-{key}" style="flex-grow:{count}"></span>' if count else ""
-            rows += f'<div class="fc-{key}"><dt>{self.WORDS[key]}</dt><dd>{count}</dd></div>'
+        for ground, count in claims.grounds(entries).items():
+            if not count and ground == "cannot be judged":
+                continue
+            family = self.FAMILIES.get(ground, "open")
+            bar += f'<span class="fc-{family}" style="flex-grow:{count}"></span>' if count else ""
+            address = f"claims.html?ground={ground.replace(' ', '+')}"
+            words = f'<a href="{address}">{ground}</a><small>{self._ends(entries, ground)}</small>'
+            rows += f'<div class="fc-{family}"><dt>{words}</dt><dd>{count}</dd></div>'
         text = (
-            f'<div class="fc-ledger"><p><b>{counts["total"]}</b> claims from {len(claims.SOURCES)} papers</p>'
+            f'<div class="fc-ledger"><p><b>{len(entries)}</b> claims from {len(claims.SOURCES)} papers</p>'
             f'<div class="fc-ledger-bar" aria-hidden="true">{bar}</div><dl>{rows}</dl></div>'
         )
         return [nodes.raw("", text, format="html")]
+
+    def _ends(self, entries: list[claims.Entry], ground: str) -> str:
+        """How the claims on one ground came out, or what the ground is where there is no verdict."""
+        counts = claims.counts(entry for entry in entries if entry.ground == ground)
+        found = {status: counts[status] for status in claims.STATUSES if counts[status]}
+        if set(found) <= {ground}:
+            return claims.GROUNDS[ground]
+        return ", ".join(f"{count} {_SHORT.get(status, status)}" for status, count in found.items())
+
+
+_SHORT = {  # verdicts where the ground is said already
+    "holds": "hold",
+    "holds with a correction": "hold with a correction",
+    "holds at our scale": "hold",
+    "holds in part at our scale": "hold in part",
+    "does not hold at our scale": "do not hold there",
+    "a trend on stand-in data": "show the trend",
+    "a part of the trend on stand-in data": "show a part of it",
+    "no such trend on stand-in data": "do not show it",
+}
 
 
 DIRECTIVES = {"explorer": OnPage, "cast": Cast, "book-parts": BookParts, "ledger-counts": LedgerCounts}

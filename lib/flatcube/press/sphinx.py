@@ -5,9 +5,9 @@ The theme's frame, styles, scripts and icon fonts (2.4 MB a page) are not loaded
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +15,22 @@ from bs4 import BeautifulSoup, NavigableString, Tag
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx_external_toc.collectors import TocTreeCollectorWithStyles as Collector
 
-from flatcube.press import front
+from flatcube.press import cards, figures, front, symbols, teaching
 
-__all__ = ["setup", "number", "dress", "prune", "contents", "polish"]
+__all__ = ["THEME", "setup", "contents", "polish"]
 
 THEME = Path(__file__).parent / "theme"
 
 # Files of the theme and of extensions that flatcube.css and site.js replace.
 UNUSED = re.compile(
     r"styles/|scripts/|basic\.css|pygments\.css|togglebutton|copybutton|clipboard|mystnb|thebe|proof\.css|exercise\.css"
+    r"|mathjax"  # formulas are set when the pages are finished
 )
-MATHS = re.compile(r'class="[^"]*\b(math|amsmath|tex2jax_process|mathjax_process|output_area)\b')
 # Only the search page needs these; elsewhere the highlighter would write into figures.
 SEARCH = re.compile(r"documentation_options\.js|doctools\.js|sphinx_highlight\.js")
-UNUSED_INLINE = re.compile(r"THEBE_JS_URL|toggle|DOCUMENTATION_OPTIONS\.(pagename|search_as_you_type)")
+LOADED = re.compile(r"_static/([\w./-]+)")
+UNUSED_INLINE = re.compile(r"THEBE_JS_URL|MathJax|toggle|DOCUMENTATION_OPTIONS\.(pagename|search_as_you_type)")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -38,36 +38,40 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("flatcube/flatcube.css", priority=800)
     app.add_css_file("flatcube/elements.css", priority=801)
     app.add_js_file("flatcube/site.js", priority=800, defer="defer")
+    app.add_css_file("flatcube/cards.css", priority=803)
     app.add_js_file("flatcube/loader.js", priority=801, defer="defer")
-    for name, directive in front.DIRECTIVES.items():
+    app.add_js_file("flatcube/cards.js", priority=802, defer="defer")
+    app.add_role("fig", figures.FigureRole())
+    app.add_role("sym", symbols.SymbolRole())
+    for name, directive in (front.DIRECTIVES | teaching.DIRECTIVES).items():
         app.add_directive(name, directive)
     app.connect("config-inited", lambda app, config: config.templates_path.insert(0, str(THEME / "templates")))
-    app.connect("builder-inited", number)
-    app.connect("html-page-context", dress, priority=900)
-    app.connect("build-finished", prune, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("env-get-updated", _number, priority=900)  # after Sphinx has counted
+    kept: dict[str, cards.Card] = {}
+    app.connect("html-page-context", functools.partial(_dress, kept), priority=900)
+    app.connect("build-finished", functools.partial(_deal, kept), priority=890)
+    app.connect("build-finished", _prune, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}  # the cards of all pages are kept in one place
 
 
-def number(app: Sphinx) -> None:
-    """A chapter has the number that the plan gives it, whichever chapters are in the contents."""
-    planned = {f"chapters/{row['slug']}": int(row["number"]) for row in front.plan(app.config.flatcube_data)}
-    assign = Collector.assign_section_numbers
-
-    def as_planned(collector: Collector, env: BuildEnvironment) -> list[str]:
-        rewritten = assign(collector, env)
-        for name in planned.keys() & env.toc_secnumbers.keys():
-            sections = env.toc_secnumbers[name]
-            sections |= {anchor: (planned[name], *place[1:]) for anchor, place in sections.items() if place}
-            for node in (env.titles[name], *env.tocs[name].findall(nodes.reference)):
-                if node.get("secnumber"):
-                    node["secnumber"] = [planned[name], *node["secnumber"][1:]]
-        return rewritten
-
-    Collector.assign_section_numbers = as_planned
+def _number(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """A chapter has the number of its file, whichever chapters before it are missing: 18-inside is chapter 18."""
+    for page, sections in env.toc_secnumbers.items():
+        if not (found := re.match(r"(\d+)-", posixpath.basename(page))):
+            continue
+        chapter = int(found[1])
+        for numbers in (sections, *env.toc_fignumbers.get(page, {}).values()):  # theorems and formulas are "figures"
+            numbers |= {place: (chapter, *number[1:]) for place, number in numbers.items() if number}
+        for node in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
+            if node.get("secnumber"):
+                node["secnumber"] = [chapter, *node["secnumber"][1:]]
+    return []
 
 
-def dress(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.Node | None) -> None:
-    """Last touch of a page: only the files it needs, its place in the book, the repaired body."""
+def _dress(
+    kept: dict[str, cards.Card], app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Last touch of a page: only the files it needs, its place in the book, the repaired body, its cards kept."""
     body = context.get("body") or ""
     for kind in ("css_files", "script_files"):
         context[kind] = [file for file in context[kind] if _needed(file, body, search=pagename == "search")]
@@ -75,7 +79,9 @@ def dress(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any]
     tree = context["toctree"](maxdepth=1, collapse=True, includehidden=True, titles_only=True) or ""
     context["contents"] = contents(tree, context.get("toc") or "")
     if body:
-        context["body"] = polish(body)
+        soup = _repaired(body)
+        kept |= cards.gather(soup, pagename)
+        context["body"] = _written(soup)
 
 
 def _needed(file: Any, body: str, *, search: bool) -> bool:
@@ -83,20 +89,32 @@ def _needed(file: Any, body: str, *, search: bool) -> bool:
     name, inline = str(file.filename or ""), str(file.attributes.get("body", ""))
     if SEARCH.search(name):
         return search
-    if "mathjax" in name or "window.MathJax" in inline:
-        return bool(MATHS.search(body))
     if name.endswith(("sphinx-design.min.css", "design-tabs.js")):
         return "sd-" in body
     return not (UNUSED.search(name) or UNUSED_INLINE.search(inline))
 
 
-def prune(app: Sphinx, exception: Exception | None) -> None:
-    """Take the theme's own files, which no page loads, out of the site: half of its size."""
-    static = Path(app.outdir) / "_static"
-    for name in ("scripts", "styles", "locales", "vendor/fontawesome"):
-        shutil.rmtree(static / name, ignore_errors=True)
-    for template in static.glob("*webpack-macros.html"):
-        template.unlink()
+def _deal(kept: dict[str, cards.Card], app: Sphinx, exception: Exception | None) -> None:
+    """Give every finished page the cards of its links."""
+    for page in sorted(app.env.found_docs) if not exception else ():
+        path = Path(app.builder.get_outfilename(page))
+        path.write_text(cards.deal(path.read_text(encoding="utf-8"), page, kept), encoding="utf-8")
+
+
+def _prune(app: Sphinx, exception: Exception | None) -> None:
+    """Take the files of the theme and of extensions that no page loads out of the site: half of its size."""
+    if exception:
+        return
+    site, static, ours = Path(app.outdir), Path(app.outdir) / "_static", Path(app.confdir) / "_assets"
+    pages = [path for path in site.rglob("*.html") if static not in path.parents]  # the theme has templates there
+    loaded = {name for page in pages for name in LOADED.findall(page.read_text(encoding="utf-8"))}
+    for path in sorted(static.rglob("*"), reverse=True):  # what a folder holds before the folder
+        name = path.relative_to(static)
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif name.as_posix() not in loaded and not (ours / name).exists():
+            path.unlink()
 
 
 def contents(tree: str, sections: str) -> str:
@@ -123,9 +141,17 @@ def contents(tree: str, sections: str) -> str:
 
 def polish(body: str) -> str:
     """Repair what extensions write: folds that are real `details`, named tables, no repeated ids, no kernel scripts."""
+    return _written(_repaired(body))
+
+
+def _repaired(body: str) -> BeautifulSoup:
     soup = BeautifulSoup(body, "html.parser")
     for repair in REPAIRS:
         repair(soup)
+    return soup
+
+
+def _written(soup: BeautifulSoup) -> str:
     return soup.decode(formatter="minimal")
 
 
@@ -251,5 +277,5 @@ def _tables(soup: BeautifulSoup) -> None:
 
 REPAIRS = (
     *(_drop_scripts, _markers, _maths, _numbers, _plain_sections, _exercises),
-    *(_proofs, _fold, _summaries, _notes, _tables),
+    *(_proofs, _fold, _summaries, _notes, _tables, symbols.anchor),
 )

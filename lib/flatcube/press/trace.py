@@ -13,6 +13,8 @@ from pathlib import Path
 
 __all__ = ["start", "inputs"]
 
+_WATCHING = "all that follows is noted"  # a line of the log
+
 
 def start(root: str, log: str) -> None:
     """From now on append to the file `log` every file below `root`/lib or `root`/data that this process opens."""
@@ -24,23 +26,38 @@ def start(root: str, log: str) -> None:
             return
         path = os.path.abspath(args[0])
         if path.startswith(roots) and path not in seen:
+            _append(log, path)
             seen.add(path)
-            # Unbuffered, so that the line survives a crash; the log lies outside both folders, so it is not noted.
-            descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-            os.write(descriptor, (path + "\n").encode())
-            os.close(descriptor)
 
     for module in list(sys.modules.values()):  # what was imported before the hook, this module among it
         note("open", (getattr(module, "__file__", None),))
     sys.addaudithook(note)
+    _append(log, _WATCHING)
+
+
+def _append(log: str, line: str) -> None:
+    """Unbuffered, so that the line survives a crash; the log lies outside both folders, so it is not noted."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        text = os.fsencode(line + "\n")
+        if os.write(descriptor, text) < len(text):
+            raise OSError("only half of a line")
+    except OSError as error:  # a full disk
+        raise OSError(f"{log} cannot be written ({error.strerror or error})") from None
+    finally:
+        os.close(descriptor)
 
 
 def inputs(log: Path, root: Path) -> list[str]:
     """The files noted in `log`, relative to `root`, sorted; compiled modules are given as their sources."""
+    lines = [os.fsdecode(line) for line in log.read_bytes().splitlines()] if log.exists() else []
+    if _WATCHING not in lines:  # the copy would be taken for fresh whatever changes
+        raise ValueError(f"{log}: the kernel did not note which files it opened")
     found = set()
-    for line in log.read_text(encoding="utf-8").splitlines() if log.exists() else []:
+    for line in lines:
         path = Path(line)
         if path.parent.name == "__pycache__":
             path = Path(importlib.util.source_from_cache(line.split(".pyc")[0] + ".pyc"))
-        found.add(path.relative_to(root.resolve()).as_posix())
+        if line != _WATCHING:
+            found.add(path.relative_to(root.resolve()).as_posix())
     return sorted(found)

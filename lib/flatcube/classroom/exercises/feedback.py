@@ -7,12 +7,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from flatcube.classroom.mime import TRIANGLE
+
 __all__ = ["Feedback", "Folded"]
 
 # The opening words, and the colour of the rule beside them: the theme's on the site, JupyterLab's own elsewhere.
 _LOOK = {
     "right": ("Right.", "var(--fc-good, var(--jp-success-color1, currentColor))"),
     "wrong": ("Not yet.", "var(--fc-bad, var(--jp-error-color1, currentColor))"),
+    "unfit": ("Before the mathematics:", "var(--fc-line, var(--jp-border-color1, currentColor))"),
     "open": ("Not answered yet.", "var(--fc-line, var(--jp-border-color1, currentColor))"),
     "unknown": ("Unknown.", "var(--fc-bad, var(--jp-error-color1, currentColor))"),
 }
@@ -20,7 +23,7 @@ _LOOK = {
 
 @dataclass(frozen=True)
 class Feedback:
-    """The answer of `check`: `status` is right, wrong, open or unknown."""
+    """The answer of `check`: `status` is right, wrong, unfit (nothing to judge yet; no hint), open or unknown."""
 
     status: str
     text: str
@@ -55,7 +58,7 @@ class Folded:
         from pygments.lexers import PythonLexer
 
         code = highlight(self.code, PythonLexer(), HtmlFormatter(cssclass="highlight"))  # coloured by the site's theme
-        title = f'<summary class="admonition-title">{html.escape(self.title)}</summary>'
+        title = f'<summary class="admonition-title" {TRIANGLE}>{html.escape(self.title)}</summary>'
         body = f'<details class="admonition solution fc-fold">{title}{code}<p>{_inline(self.remark)}</p></details>'
         return {"text/html": body, "text/plain": repr(self)}
 

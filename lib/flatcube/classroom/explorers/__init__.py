@@ -1,8 +1,11 @@
 """Explorers: interactive figures whose arithmetic runs in the page.
 
-An explorer lives in two files side by side: ``<name>.js``, an ES module that draws and computes in the
-browser, and ``<name>.py``, which documents the state the two share (a small JSON), checks it, and says
-through the library which numbers the page must show. The module imports only from ``kit.js``.
+An explorer lives in its chapter's room, in files side by side: ``explorer.js``, an ES module that draws and computes
+in the browser, and ``explorer.py``, which documents the state the two share (a small JSON), checks it, and says
+through the library which numbers the page must show. The module imports only from ``kit.js``. What the entries
+of the state may be is in ``explorer.json``, which both read; looks that no other explorer has are in ``explorer.css``.
+It is called like its room. Small ones beside it stand in the room's folder ``explorers``: the files
+``fourier/explorers/butterfly.*`` are the explorer "fourier.butterfly".
 
 The same module has three homes. In JupyterLab it is mounted by anywidget, two-way with Python; in a stored
 notebook it is a MIME bundle; on the site the press turns that bundle into an element which the loader mounts.
@@ -17,15 +20,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import quote
 
+from flatcube import cast, paths
+from flatcube.classroom.explorers.schema import Schema
 from flatcube.classroom.mime import ELEMENT as MIME
+from flatcube.classroom.mime import checked_label
+from flatcube.classroom.palette import MUTED
 
 __all__ = ["MIME", "Explorer", "explorer", "names", "bundle", "classic", "stylesheet"]
 
 _HERE = Path(__file__).parent
-_IMPORT = re.compile(r"^import (\{[^}]*\}) from \"\./kit\.js\";\n", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) (\w+))", re.MULTILINE)
-_DEFAULT = re.compile(r"^export default (.*);\n", re.MULTILINE)
+_IMPORT = re.compile(r"^import\s*\{([^}]*)\}\s*from\s*\"[./\w]*\bkit\.js\";$", re.MULTILINE)
+_EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|let|class)\b[\s*]+(\w+))", re.MULTILINE)
+# what may stand in the place of a text (a table may be a list of numbers), a list or a number
+_LIKE = {str: (str, list, tuple), list: (list, tuple), int: (int, float), float: (int, float)}
+_DEFAULT = re.compile(r"^export\s+default\b", re.MULTILINE)
+_MODULAR = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 class Explorer(ABC):
@@ -35,9 +46,11 @@ class Explorer(ABC):
     4
     """
 
-    name: ClassVar[str]  # of the two files
+    name: ClassVar[str]  # by which the files are found: "fourier", or "fourier.butterfly" in its folder explorers
     label: ClassVar[str]  # what a screen reader calls the figure
-    default_state: ClassVar[dict[str, Any]]
+    schema: ClassVar[Schema]  # of the state, from the JSON file beside the two
+    content: ClassVar[Any] = None  # what one figure shows besides its state, where that differs from call to call
+    figure = ""  # the label by which a chapter's text refers to it
 
     def __init__(self, **state: Any) -> None:
         self._state = self.complete(state)
@@ -46,16 +59,26 @@ class Explorer(ABC):
     @classmethod
     def complete(cls, state: Mapping[str, Any]) -> dict[str, Any]:
         """The full state that starts from the default one; a ValueError says what is wrong with it."""
-        for key in state:
-            if key not in cls.default_state:
-                allowed = ", ".join(cls.default_state)
-                raise ValueError(f"state: the explorer {cls.name!r} has no {key!r}; it has {allowed}")
-        return cls.clean({**cls.default_state, **state})
+        return cls.clean(cls.schema.accept({**cls.schema.default, **cls.plain(state)}))
 
     @classmethod
-    @abstractmethod
+    def plain(cls, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The same entries without numpy, if the explorer has them; those without a field are of the default's kind."""
+        default = cls.schema.default
+        if not isinstance(state, Mapping):
+            raise ValueError(f"state: expected a mapping with entries such as {default}, got {state!r:.40}")
+        for key, value in (found := dict(state)).items():
+            if key not in default:
+                raise ValueError(f"state: the explorer {cls.name!r} has no {key!r}; it has {', '.join(default)}")
+            found[key] = value = value.tolist() if hasattr(value, "tolist") else value
+            if key not in cls.schema and not isinstance(value, _LIKE.get(type(default[key]), object)):
+                raise ValueError(f"{key}: expected something like {default[key]!r}, got {value!r:.60}")
+        return found
+
+    @classmethod
     def clean(cls, state: dict[str, Any]) -> dict[str, Any]:
-        """The same state in normal form; a ValueError says what is wrong with it."""
+        """The same state in normal form, each entry being allowed; a ValueError says what does not go together."""
+        return state
 
     @classmethod
     @abstractmethod
@@ -87,7 +110,7 @@ class Explorer(ABC):
     def widget(self) -> Any:
         """The live widget of JupyterLab, made when it is first needed."""
         if self._widget is None:
-            self._widget = _widget_class(self.name)(state=self._state)
+            self._widget = _widget_class(self.name)(state=self._state, content=self.content)
         return self._widget
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -101,23 +124,41 @@ class Explorer(ABC):
     def _still(self) -> dict[str, Any]:
         sentence = f"{self.label}: run this cell to make it interactive."
         payload = {"element": "explorer", "name": self.name, "label": self.label, "state": self.state}
+        payload |= {"figure": self.figure} if self.figure else {}
+        payload |= {} if self.content is None else {"content": self.content}
         return {
             MIME: payload,
-            "text/html": f"{self.picture(self.state)}<p>{html.escape(sentence)}</p>",
+            "text/html": f"{_image(self.picture(self.state), self.label)}<p>{html.escape(sentence)}</p>",
             "text/plain": sentence,
         }
 
 
-def explorer(name: str, /, **state: Any) -> Explorer:
-    """The explorer called ``name``, in its default state but for what ``state`` says."""
-    if name not in names():
+def _image(picture: str, label: str) -> str:
+    """An SVG picture as an image: of a drawing in HTML a notebook that is not trusted shows the words alone.
+
+    An image knows nothing of the page's colours; its ink is legible on white and on black.
+    """
+    drawing = re.sub(r"var\(--[\w-]+, (#\w+)\)", r"\1", picture).replace("#222", MUTED).replace('"', "'")
+    drawing = drawing.replace("<svg ", "<svg xmlns='http://www.w3.org/2000/svg' ", 1)
+    address = quote(drawing, safe=" '/:=,.;()-+")
+    return f'<img alt="{html.escape(label)}" src="data:image/svg+xml,{address}">' if picture else ""
+
+
+def explorer(name: str, /, *, label: str = "", **state: Any) -> Explorer:
+    """The explorer called ``name``, in its default state but for what ``state`` says.
+
+    With a ``label`` such as "fig-cube" the text can refer to the figure, which the press numbers.
+    """
+    if not isinstance(name, str) or name not in names():
         raise ValueError(f"name: there is no explorer {name!r}; there are {', '.join(names())}")
-    return _kind(name)(**state)
+    made = _kind(name)(**state)
+    made.figure = checked_label(label)
+    return made
 
 
 def names() -> list[str]:
     """The names of all explorers."""
-    return sorted(path.stem for path in _HERE.glob("*.js") if path.stem != "kit")
+    return sorted(_scripts())
 
 
 def bundle(name: str) -> str:
@@ -127,27 +168,68 @@ def bundle(name: str) -> str:
 
 def classic(name: str) -> str:
     """The same as a classic script, which also loads from file://; it registers itself with the loader."""
-    return f"(() => {{\n{_joined(name)}\nwindow.flatcube.register({json.dumps(name)}, explorer);\n}})();\n"
+    given = ", ".join([json.dumps(name), "explorer", *([json.dumps(looks)] if (looks := _looks(name)) else [])])
+    return f"(() => {{\n{_joined(name)}\nwindow.flatcube.register({given});\n}})();\n"
 
 
-def stylesheet() -> str:
-    """The looks of all interactive elements, for the site and for JupyterLab."""
-    return (_HERE.parent / "site" / "elements.css").read_text(encoding="utf-8")
+def stylesheet(name: str) -> str:
+    """The looks that all interactive elements share, and those of one explorer."""
+    return (_HERE.parent / "site" / "elements.css").read_text(encoding="utf-8") + _looks(name)
+
+
+def _looks(name: str) -> str:
+    """The style sheet beside an explorer's script; many need none."""
+    path = _scripts()[name].with_suffix(".css")
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _scripts() -> dict[str, Path]:
+    """Where the scripts are, by the names of the explorers."""
+    small = {f"{path.parts[-3]}.{path.stem}": path for path in paths.LIBRARY.glob("*/explorers/*.js")}
+    found = {path.parent.name: path for path in paths.LIBRARY.glob("*/explorer.js")} | small
+    return {name: path for name, path in found.items() if path.with_suffix(".py").exists()}
 
 
 def _kind(name: str) -> type[Explorer]:
-    importlib.import_module(f"{__name__}.{name}")
+    inside = _scripts()[name].relative_to(paths.LIBRARY).with_suffix("")
+    importlib.import_module(".".join(["flatcube", *inside.parts]))
     return next(kind for kind in Explorer.__subclasses__() if kind.name == name)
 
 
 def _joined(name: str) -> str:
-    kit, own = ((_HERE / f"{stem}.js").read_text(encoding="utf-8") for stem in ("kit", name))
-    if " stored," in _IMPORT.search(own)[1]:
-        kit = kit.replace("stored = null", f"stored = {json.dumps(_kind(name).stored(), separators=(',', ':'))}")
+    path = _scripts()[name]
+    kit, own = (script.read_text(encoding="utf-8") for script in (_HERE / "kit.js", path))
+    kit = _put(_put(kit, "schema = {}", Schema.beside(path).rules()), "cast = []", cast.NAMES)
+    if "stored" in _imported(own):
+        kit = _put(kit, "stored = null", _kind(name).stored())
+    return _join(kit, own)
+
+
+def _put(kit: str, place: str, content: Any) -> str:
+    """The kit with ``content`` in one of the places that it keeps for it."""
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return kit.replace(f"export const {place};", f"export const {place.split()[0]} = {text};")
+
+
+def _imported(own: str) -> list[str]:
+    """The names that a module imports from the kit."""
+    return [part.split()[0] for names in _IMPORT.findall(own) for part in names.split(",") if part.strip()]
+
+
+def _join(kit: str, own: str) -> str:
+    """Both modules as one script without imports and exports, which leaves ``explorer`` in scope."""
     exported = ", ".join(_EXPORT.findall(kit))
     # the kit gets a scope of its own, so that an explorer may use any name it does not import
     scope = f"const kit = (() => {{\n{_EXPORT.sub('', kit)}\nreturn {{ {exported} }};\n}})();\n"
-    return scope + _DEFAULT.sub(r"const explorer = \1;\n", _IMPORT.sub(r"const \1 = kit;\n", own))
+    joined = scope + _DEFAULT.sub("const explorer =", _IMPORT.sub(_destructured, own))
+    if left := _MODULAR.search(joined):
+        raise ValueError(f"script: expected imports from kit.js in braces and one default export, got {left[0]!r}")
+    return joined
+
+
+def _destructured(match: re.Match[str]) -> str:
+    names = re.sub(r"\s+as\s+", ": ", match[1])
+    return f"const {{{names}}} = kit;"
 
 
 def _widget_class(name: str) -> type:
@@ -157,7 +239,8 @@ def _widget_class(name: str) -> type:
 
     class ExplorerWidget(anywidget.AnyWidget):
         _esm = bundle(name)
-        _css = stylesheet()
+        _css = stylesheet(name)
         state = traitlets.Dict().tag(sync=True)
+        content = traitlets.Any().tag(sync=True)
 
     return ExplorerWidget

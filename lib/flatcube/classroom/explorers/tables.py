@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from flatcube import cube
+from flatcube import checks, cube
 from flatcube.classroom.palette import MINUS, PLUS
 
 __all__ = ["Place", "numbers", "kept", "colour", "drawing"]
@@ -19,8 +19,8 @@ def numbers(table: str | list[float], n: int) -> np.ndarray:
     if isinstance(table, str):
         values = np.array([-1 if sign == "-" else 1 for sign in table], dtype=np.int32)
     else:
-        values = np.asarray(table, dtype=float)
-    if values.shape != (2**n,) or not np.isfinite(values).all():
+        values = checks.numbers(table, "table")
+    if values.shape != (2**n,):
         raise ValueError(f"table: expected {2**n} signs or finite numbers for n = {n}, got shape {values.shape}")
     return values
 

@@ -6,26 +6,65 @@
  * so that the same book keeps its answers whether it is served or opened from a disk.
  */
 (() => {
-  /** @typedef {{ text: string, feedback: string, right: boolean }} Choice */
-  /** @typedef {{ kind: "quick" | "predict", id: string, prompt: string, choices?: Choice[], number?: { value: number, tolerance: number }, reveal?: string }} Payload */
+  /** @typedef {{ text: string, feedback: string, right: boolean, weaker?: boolean }} Choice */
+  /**
+   * @typedef {{ kind: "quick" | "predict", id: string, prompt: string, choices?: Choice[], number?: { value: number,
+   *     tolerance: number }, reveal?: string }} Payload
+   */
   /** @typedef {{ kind: string, answer: string, right: boolean }} Answer */
 
   const KEY = "flatcube.answers";
   const page = decodeURIComponent(location.pathname.split("/").pop() ?? "").replace(/\.html$/, "") || "index";
   const changed = new EventTarget();
+  const LOSS = " Some of what it had kept was damaged and is ignored.";
 
-  /** @type {Record<string, Record<string, Answer>>} */
+  /** @typedef {Record<string, Record<string, Answer>>} Answers */
+
+  /** @type {Answers} */
   let memory = {};
   let lasting = true; // whether the browser lets us keep anything
+  let damaged = false; // whether it held something that is not ours, or no longer whole
 
-  /** Take in what other tabs have kept since; what this tab cannot store stays with it. */
+  /** The entries of an object, each as `passes` gives it; anything else is damage.
+   * @type {(found: any, passes: (value: any) => any) => any} */
+  function whole(found, passes) {
+    const proper = typeof found === "object" && found !== null && !Array.isArray(found);
+    const entries = Object.entries(proper ? found : {}).map(([key, value]) => [key, passes(value)]);
+    const passed = entries.filter(([, value]) => value !== undefined);
+    damaged ||= !proper || passed.length < entries.length;
+    return proper ? Object.fromEntries(passed) : undefined;
+  }
+  /** @type {(found: any) => Answer | undefined} */
+  function answered(found) {
+    const words = [found?.kind, found?.answer].every((word) => typeof word === "string");
+    return words && typeof found.right === "boolean" ? found : undefined;
+  }
+
+  /** What of the text is answers; nothing if it is something else. @type {(text: string) => Answers | undefined} */
+  function understood(text) {
+    try {
+      return whole(JSON.parse(text), (page) => whole(page, answered));
+    } catch {
+      damaged = true;
+    }
+  }
+
+  /** Take in what other tabs have kept since; what this tab cannot store, or another has spoilt, stays with it. */
   function refresh() {
     if (!lasting) return;
-    try { memory = JSON.parse(localStorage.getItem(KEY) ?? "{}") ?? {}; } catch { lasting = false; }
+    try {
+      memory = understood(localStorage.getItem(KEY) ?? "{}") ?? memory;
+    } catch {
+      lasting = false;
+    }
   }
 
   function save() {
-    try { localStorage.setItem(KEY, JSON.stringify(memory)); } catch { lasting = false; }
+    try {
+      localStorage.setItem(KEY, JSON.stringify(memory));
+    } catch {
+      lasting = false;
+    }
     changed.dispatchEvent(new Event("change"));
   }
   /** @type {(id: string) => Answer | undefined} */
@@ -48,7 +87,8 @@
     const node = document.createElement(tag);
     for (const [key, value] of Object.entries(given)) {
       if (typeof value === "function") node.addEventListener(key, value);
-      else if (key === "html") node.innerHTML = value; // made by flatcube.classroom.questions, which escapes
+      else if (key === "html")
+        node.innerHTML = value; // made by flatcube.classroom.questions, which escapes
       else node.setAttribute(key, value);
     }
     node.append(...children);
@@ -57,38 +97,75 @@
 
   /** A decimal or a fraction; NaN if it is neither. @type {(text: string) => number} */
   function read(text) {
-    const [above, below = "1", more] = text.trim().replace("−", "-").replace(",", ".").split("/").map((part) => part.trim());
+    const [above, below = "1", more] = text
+      .trim()
+      .replace("−", "-")
+      .replace(",", ".")
+      .split("/")
+      .map((part) => part.trim());
     return above === "" || below === "" || more !== undefined ? NaN : Number(above) / Number(below);
   }
 
   // ------------------------------------------------------------------------------------------ a question
 
-  const WORDS = { quick: { title: "Quick question", button: "Check", right: "Right.", wrong: "Not yet." }, predict: { title: "Predict first", button: "Commit", right: "As you predicted.", wrong: "Not what happens." } };
+  const WORDS = {
+    quick: { title: "Quick question", button: "Check", right: "Right.", wrong: "Not yet." },
+    predict: { title: "Predict first", button: "Commit", right: "As you predicted.", wrong: "Not what happens." },
+  };
   let shown = 0;
+
+  /**
+   * A verdict in bold, with its sign: right, true but weaker than the answer, or wrong.
+   * @type {(right: boolean, weaker: boolean | undefined, words: { right: string, wrong: string }) => any}
+   */
+  function verdict(right, weaker, words) {
+    const [sign, said] = right ? ["✓ ", words.right] : weaker ? ["◐ ", "True, but weaker."] : ["✗ ", words.wrong];
+    return h("strong", {}, h("span", { "aria-hidden": "true" }, sign), said);
+  }
+  /** How a verdict looks: "true", "weaker" or "false". @type {(right: boolean, weaker?: boolean) => string} */
+  const look = (right, weaker) => (weaker ? "weaker" : String(right));
 
   /** @type {(home: { el: HTMLElement, payload: Payload }) => void} */
   function question({ el, payload }) {
     const { kind, id, prompt, choices, number, reveal } = payload;
-    const words = WORDS[kind], name = `fx-question-${++shown}`;
+    const words = WORDS[kind];
+    const name = `fx-question-${++shown}`;
     const feedback = h("div", { class: "fx-feedback", role: "status" });
     const button = h("button", { type: "submit", class: "fx-button" }, words.button);
-    const inputs = /** @type {HTMLInputElement[]} */ (choices
-      ? choices.map((_, at) => h("input", { type: "radio", name, value: at, id: `${name}-${at}` }))
-      : [h("input", { type: "text", inputmode: "decimal", id: `${name}-0`, autocomplete: "off" })]);
-    const rows = inputs.map((input, at) => choices
-      ? h("div", { class: "fx-choice" }, input, h("label", { for: input.id, html: choices[at].text }))
-      : h("div", { class: "fx-choice fx-guess" }, h("label", { for: input.id }, "Your number"), input));
-    const group = h("fieldset", { "data-kind": kind }, h("legend", {}, h("span", { class: "fx-kind" }, words.title), h("span", { class: "fx-prompt", html: prompt })), ...rows);
-    const form = h("form", { class: "fx-box fx-question", submit: check, input: forget }, group, h("div", { class: "fx-verdict" }, button, feedback));
+    const inputs = /** @type {HTMLInputElement[]} */ (
+      choices
+        ? choices.map((_, at) => h("input", { type: "radio", name, value: at, id: `${name}-${at}` }))
+        : [h("input", { type: "text", inputmode: "decimal", id: `${name}-0`, autocomplete: "off" })]
+    );
+    const rows = inputs.map((input, at) =>
+      choices
+        ? h("div", { class: "fx-choice" }, input, h("label", { for: input.id, html: choices[at].text }))
+        : h("div", { class: "fx-choice fx-guess" }, h("label", { for: input.id }, "Your number"), input),
+    );
+    const group = h(
+      "fieldset",
+      { "data-kind": kind },
+      h("legend", {}, h("span", { class: "fx-kind" }, words.title), h("span", { class: "fx-prompt", html: prompt })),
+      ...rows,
+    );
+    const form = h(
+      "form",
+      { class: "fx-box fx-question", submit: check, input: forget },
+      group,
+      h("div", { class: "fx-verdict" }, button, feedback),
+    );
 
     /** Speak one sentence of advice. @type {(text: string) => void} */
     const advise = (text) => feedback.replaceChildren(h("p", {}, text));
 
-    /** @type {(answer: Answer, comment: string) => void} */
-    function tell(answer, comment) {
-      feedback.dataset.right = String(answer.right);
-      const verdict = h("strong", {}, h("span", { "aria-hidden": "true" }, answer.right ? "✓ " : "✗ "), answer.right ? words.right : words.wrong);
-      feedback.replaceChildren(h("p", {}, verdict, " ", h("span", { html: comment })), ...(reveal ? [h("p", { html: reveal })] : []));
+    /** @type {(answer: Answer, choice?: Choice) => void} */
+    function tell(answer, choice) {
+      feedback.dataset.right = look(answer.right, choice?.weaker);
+      const said = verdict(answer.right, choice?.weaker, words);
+      feedback.replaceChildren(
+        h("p", {}, said, " ", h("span", { html: choice?.feedback ?? "" })),
+        ...(reveal ? [h("p", { html: reveal })] : []),
+      );
       if (kind === "quick") return;
       for (const input of [...inputs, button]) input.disabled = true; // a prediction is made once
       button.textContent = "Committed";
@@ -97,12 +174,15 @@
     /** @type {(event: Event) => void} */
     function check(event) {
       event.preventDefault();
-      const at = inputs.findIndex((input) => input.checked), guess = read(inputs[0].value);
+      const at = inputs.findIndex((input) => input.checked);
+      const guess = read(inputs[0].value);
       if (choices && at < 0) return advise("Choose an answer first.");
       if (number && !Number.isFinite(guess)) return advise("Type a number, such as 0.75 or 3/4.");
-      const right = choices ? choices[at].right : Math.abs(guess - Number(number?.value)) <= Number(number?.tolerance) + 1e-12;
+      const right = choices
+        ? choices[at].right
+        : Math.abs(guess - Number(number?.value)) <= Number(number?.tolerance) + 1e-12;
       const answer = { kind, answer: choices ? rows[at].textContent : inputs[0].value.trim(), right };
-      tell(answer, choices ? choices[at].feedback : "");
+      tell(answer, choices?.[at]);
       keep(id, answer);
       told = JSON.stringify(answer);
     }
@@ -125,7 +205,7 @@
       if (!choices) inputs[0].value = known?.answer ?? "";
       if (!known || at < 0) return;
       if (choices) inputs[at].checked = true;
-      tell(known, choices ? choices[at].feedback : "");
+      tell(known, choices?.[at]);
     }
 
     el.append(form);
@@ -141,7 +221,10 @@
 
   function download() {
     const content = { book: "Flat Minima on the Boolean Cube", exported: new Date().toISOString(), answers: memory };
-    const link = h("a", { href: URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], { type: "application/json" })), download: "flat-minima-answers.json" });
+    const link = h("a", {
+      href: URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], { type: "application/json" })),
+      download: "flat-minima-answers.json",
+    });
     document.body.append(link);
     link.click();
     link.remove();
@@ -162,18 +245,31 @@
       asked = !asked;
       if (asked) return void (clear.textContent = "Clear all answers?");
       memory = {};
+      damaged = false;
       calm();
       save();
       changed.dispatchEvent(new Event("clear"));
     }
     function update() {
       const all = Object.values(memory).reduce((sum, answers) => sum + Object.keys(answers).length, 0);
-      const here = Object.keys(memory[page] ?? {}).length, asked = document.querySelectorAll(".fc-question").length;
-      const where = lasting ? "They are kept in this browser and sent nowhere." : "This browser keeps nothing for this page: export them before you leave.";
-      count.textContent = `You have answered ${here} of ${asked} ${asked === 1 ? "question" : "questions"} on this page, ${all} in the whole book. ${where}`;
+      const here = Object.keys(memory[page] ?? {}).length;
+      const asked = document.querySelectorAll(".fc-question").length;
+      const where = lasting
+        ? "They are kept in this browser and sent nowhere."
+        : "This browser keeps nothing for this page: export them before you leave.";
+      const place = `${asked} ${asked === 1 ? "question" : "questions"} on this page, ${all} in the whole book`;
+      count.textContent = `You have answered ${here} of ${place}. ${where}${damaged ? LOSS : ""}`;
       send.disabled = clear.disabled = all === 0;
     }
-    el.append(h("section", { class: "fx-box fx-answers", "aria-label": "Your answers" }, h("p", { class: "fx-kind" }, "Your answers"), count, h("div", { class: "fx-buttons" }, send, clear)));
+    el.append(
+      h(
+        "section",
+        { class: "fx-box fx-answers", "aria-label": "Your answers" },
+        h("p", { class: "fx-kind" }, "Your answers"),
+        count,
+        h("div", { class: "fx-buttons" }, send, clear),
+      ),
+    );
     changed.addEventListener("change", update);
     update();
   }
@@ -186,7 +282,33 @@
     panel({ el });
   }
 
-  const { register } = /** @type {any} */ (window).flatcube;
+  const { flatcube } = /** @type {any} */ (window);
+  const { register } = flatcube;
+  /** All answers that this browser keeps. @type {() => Answers} */
+  const all = () => memory;
+  /**
+   * The answers in the text of an exported file; nothing if it is none.
+   * @type {(text: string) => Answers | undefined}
+   */
+  function exported(text) {
+    const before = damaged;
+    try {
+      return whole(JSON.parse(text).answers, (page) => whole(page, answered));
+    } catch {
+      return undefined;
+    } finally {
+      damaged = before; // somebody else's file says nothing about what is kept here
+    }
+  }
+  /** Add answers to those that are kept; where both have one, the new one stays. @type {(more: Answers) => void} */
+  function add(more) {
+    refresh();
+    const pages = [...new Set([...Object.keys(memory), ...Object.keys(more)])];
+    memory = Object.fromEntries(pages.map((name) => [name, { ...memory[name], ...more[name] }]));
+    save();
+    changed.dispatchEvent(new Event("elsewhere"));
+  }
+  flatcube.answers = { h, verdict, look, keep, recall, changed, panelOnce, all, exported, add, download }; // for others
   register("question", { render: question });
   register("answers", { render: panel });
 })();

@@ -1,0 +1,23 @@
+"""Do flat minima generalise? What networks make of the inputs that they were not shown, beside what bounds promise.
+
+A network learns a function on the cube from m of its inputs (``sample``). What it computes on the others can be taken
+apart: with ``split``, its risk is what it has wrong in the target's components, and what it adds to them. The modules
+with experiments, whose tables in ``data/`` have their names, are
+
+- ``random_functions``: functions without structure; what transformers make of them is less sensitive (HR Figs 4, 15);
+- ``gap``: sparse functions; how the gap grows with degree and sparsity, beside bounds (SP Fig. 1);
+- ``domination``: learned networks beside the hand-built one for the same function (SP Fig. 2);
+- ``perturbed``: the hand-built network with noise in its weights (SP Figs 3 and 4).
+"""
+
+from flatcube.doors import door
+
+__all__, __getattr__, __dir__ = door(
+    __name__,
+    {
+        "learners": ["Sample", "sample", "config", "drawn", "learn"],
+        "completions": ["extrapolate", "random_completion"],
+        "findings": ["Parts", "split", "outputs", "errors", "shown_bits", "account", "distance", "certificate",
+                     "hand_built"],
+    },
+)  # fmt: skip

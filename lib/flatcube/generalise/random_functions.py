@@ -1,0 +1,215 @@
+"""What transformers make of random functions of which they see a part (HR Figs 4 and 15).
+
+    flatcube run random_functions --scale book
+
+For every random Boolean f on n bits and every size of the training set: an encoder learns f on the inputs shown; its
+sign on the whole cube is the extrapolated function g. New encoders, with the same first weights and the same number of
+steps, then learn f and g on the whole cube. A row has the average ``sensitivity`` of g, that of f (``target``) and of a
+random ``completion`` that agrees with f where it is shown; ``sharp`` and ``sharp_target`` are L_ρ (HR Eq. 15) of the
+new encoders over the whole cube, ``sharp_shown`` and ``sharp_target_shown`` over the training set; ``error`` and
+``error_target`` are what is left of their errors, ``train`` and ``hidden`` those of the first one, in squares and in
+shares of wrong signs. Targets are ±1.
+
+HR: n = 10, ten functions, ten training sets of each size, five new encoders for each. At book scale there is one of
+each for every function, and the encoders are smaller than HR's.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy import stats
+from torch import nn
+
+from flatcube import checks, cube, networks, sensitivity, sharpness, training
+from flatcube.experiments.engine import Experiment
+from flatcube.experiments.trends import verdict
+from flatcube.generalise import completions, findings, learners
+from flatcube.sharpness.landscape import Landscape, random_vectors
+
+__all__ = ["Trial", "trial", "squares", "summary", "measured", "EXPERIMENT"]
+
+RHO = 0.02
+_FIT = 0.05  # mean squared error below which a network counts as one of its function
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One random function, all sizes of training sets."""
+
+    seed: int
+    n: int = 10
+    sizes: tuple[int, ...] = (128, 256, 512)
+    steps: int = 2500
+    width: int = 32
+    heads: int = 4
+    hidden: int = 128
+    batch: int = 128
+    rate: float = 2e-3
+    directions: int = 30
+
+    def __post_init__(self) -> None:
+        checks.integer(self.n, "n", 1, 14)
+        for size in self.sizes:
+            checks.integer(size, "sizes", 1, 2**self.n - 1)
+
+
+def trial(trial: Trial) -> list[dict[str, object]]:
+    """One row for each size."""
+    f = cube.random_boolean(trial.n, rng=[trial.seed, 0])
+    given = [learners.sample(f, size, rng=[trial.seed, size]) for size in trial.sizes]
+    points = cube.points(trial.n)
+    first = [_train(trial, [training.Task(f, trial.n, inputs=points[each.shown])], 0.01) for each in given]
+    outputs = [findings.outputs(run.ensemble.member(0)) for run in first]
+    extrapolated = [completions.extrapolate(each) for each in outputs]
+    second = _train(trial, [training.Task(table, trial.n) for table in (f, *extrapolated)], None)
+    sharp = [squares(member, trial) for member in second.ensemble.members()]
+    rows = []
+    for k, (each, g) in enumerate(zip(given, extrapolated, strict=True)):
+        completion = completions.random_completion(each, rng=[trial.seed, trial.sizes[k], 1])
+        own, target = sharp[1 + k], sharp[0]
+        rows.append({
+            "seed": trial.seed, "n": trial.n, "size": trial.sizes[k], "steps": trial.steps,
+            "train": float(np.square(outputs[k] - f)[each.shown].mean()), "ended": int(first[k].ended[0]),
+            "hidden": float((g != f)[each.hidden].mean()), "target": float(sensitivity.average(f)),
+            "sensitivity": float(sensitivity.average(g)), "completion": float(sensitivity.average(completion)),
+            "error": float(second.errors[1 + k]), "error_target": float(second.errors[0]),
+            "sharp": float(own.mean()), "sharp_target": float(target.mean()),
+            "sharp_shown": float(own[:, each.shown].mean()), "sharp_target_shown": float(target[:, each.shown].mean()),
+            "norm": sharpness.parameter_norm(second.ensemble.member(1 + k)),
+            "norm_target": sharpness.parameter_norm(second.ensemble.member(0)),
+        })  # fmt: skip
+    return rows
+
+
+def _train(trial: Trial, tasks: list[training.Task], goal: float | None) -> training.Run:
+    """Encoders with the same first weights and batches, one for each task, until the goal or to the end."""
+    config = networks.Config(n=trial.n, width=trial.width, heads=trial.heads, hidden=trial.hidden)
+    ensemble = networks.Ensemble(config, seeds=[trial.seed] * len(tasks), dtype=torch.float32)
+    settings = training.Settings(
+        steps=trial.steps, batch=trial.batch, rate=trial.rate, decay=0.0, every=min(100, trial.steps),
+        goal=goal or _FIT, after=None if goal is None else 0,
+    )  # fmt: skip
+    return training.train(ensemble, tasks, settings, seeds=[trial.seed] * len(tasks), progress=False)
+
+
+def squares(model: nn.Module, trial: Trial) -> np.ndarray:
+    """(f_{θ+Δ}(x) − f_θ(x))² for random shifts and all x: (directions, 2^n); its mean over both is L_ρ (HR Eq. 15)."""
+    land = Landscape(model, torch.as_tensor(cube.to_bits(cube.points(trial.n))).long())
+    shifts = random_vectors(trial.directions, land.theta, seed=trial.seed, chunk=10)
+    return torch.cat([(land.outputs(RHO * some) - land.base).double().square() for some in shifts]).numpy()
+
+
+# --- what it says -----------------------------------------------------------------------------------------------------
+
+
+def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
+    """``sizes``: for every size the means, how many first networks ``fitted`` and of how many pairs ``both`` new ones
+    did; over these, the mean ratios of sharpness, g to f, with their 95 % intervals, and of training set to cube."""
+    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    found = []
+    for size in sorted({row["size"] for row in rows}):
+        own = [row for row in rows if row["size"] == size]
+        both = [row for row in own if max(row["error"], row["error_target"]) < _FIT]
+        line: dict[str, object] = {"size": int(size), "functions": len(own), "both": len(both)}
+        line["fitted"] = sum(row["train"] < 0.01 for row in own)
+        line |= {name: _mean(own, name) for name in ("target", "completion", "sensitivity", "hidden")}
+        line |= {name: _mean(both, name) for name in ("sharp", "sharp_target")}
+        line |= _interval([row["sharp"] / row["sharp_target"] for row in both], "flatter")
+        line |= _interval([row["sharp_shown"] / row["sharp"] for row in both], "shown")
+        line |= _interval([row["sharp_target_shown"] / row["sharp_target"] for row in both], "target_shown")
+        found.append(line)
+    return {"sizes": found}
+
+
+def _mean(rows: list[dict], name: str) -> float:
+    return float(np.mean([row[name] for row in rows])) if rows else math.nan
+
+
+def _interval(values: list[float], name: str) -> dict[str, float]:
+    """Mean and its 95 % interval by Student's t."""
+    if len(values) < 2:
+        return {name: values[0] if values else math.nan, f"{name}_low": math.nan, f"{name}_high": math.nan}
+    half = float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1)) / math.sqrt(len(values))
+    mean = float(np.mean(values))
+    return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
+
+
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """HR-F4 agrees if for every size g is less sensitive than f and than the completion, more so for each smaller size,
+    and sits in a flatter minimum, all by paired one-sided t tests at 0.05; in part, if some of these hold.
+
+    HR-F15 agrees if for every size, for f and for g, the 95 % interval of the mean ratio of sharpness on the training
+    set to that on the cube lies between 0.9 and 1.1; in part, if some do.
+    """
+    tables = summary(rows)["sizes"]
+    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    by_size = {line["size"]: [row for row in rows if row["size"] == line["size"]] for line in tables}
+    rules = [_less(own, "sensitivity", own, other) for own in by_size.values() for other in ("target", "completion")]
+    sizes = list(by_size.values())
+    rules += [_less(a, "sensitivity", b, "sensitivity") for a, b in zip(sizes, sizes[1:], strict=False)]
+    kept = [[row for row in own if max(row["error"], row["error_target"]) < _FIT] for own in sizes]
+    rules += [_less(own, "sharp", own, "sharp_target") for own in kept]
+    told = "; ".join(
+        f"{line['size']} inputs: {line['sensitivity']:.2f}, sharpness {line['flatter']:.2f} "
+        f"({line['flatter_low']:.2f} to {line['flatter_high']:.2f}) times that of f, {line['both']} pairs"
+        for line in tables
+    )
+    whole = tables[-1]
+    statement = (
+        f"n = {rows[0]['n']:.0f}, {whole['functions']} random functions, as(f) = {whole['target']:.2f}, completions "
+        f"{whole['completion']:.2f}. Sensitivity of the extrapolated function, mean ratio of sharpness with its 95 % "
+        f"interval: {told}. {sum(rules)} of {len(rules)} paired tests at 0.05 hold. HR: ten training sets of each size "
+        "and five new networks for each."
+    )
+    ratios = [(line[name], line[f"{name}_low"], line[f"{name}_high"]) for line in tables
+              for name in ("shown", "target_shown")]  # fmt: skip
+    near = [low > 0.9 and high < 1.1 for _, low, high in ratios]
+    listed = ", ".join("{:.3f} ({:.3f} to {:.3f})".format(*one) for one in ratios)
+    restricted = f"Sharpness on the training set over that on the cube, for g and f at each size: {listed}."
+    return [
+        {"id": "HR-F4", "verdict": verdict(rules), "statement": statement},
+        {"id": "HR-F15", "verdict": verdict(near), "statement": restricted},
+    ]
+
+
+def _less(one: list[dict], name: str, other: list[dict], than: str) -> bool:
+    """Whether a number is less than another of the same function, by a paired one-sided t test at 0.05."""
+    others = {row["seed"]: row[than] for row in other}
+    pairs = [(row[name], others[row["seed"]]) for row in one if row["seed"] in others]
+    differences = [a - b for a, b in pairs]
+    if len(pairs) < 2:
+        return False
+    if np.ptp(differences) < 1e-9:
+        return differences[0] < -1e-9
+    return bool(stats.ttest_1samp(differences, 0, alternative="less").pvalue < 0.05)
+
+
+# --- the grids --------------------------------------------------------------------------------------------------------
+
+
+def cost(trial: Trial) -> float:
+    """Seconds of one core, roughly: 7 ms for a network and step at n = 10, width 32 and batch 128."""
+    step = 7e-3 * trial.n / 10 * trial.width / 32 * trial.batch / 128
+    learning = sum(min(1.0, size / 1024) for size in trial.sizes) + 1 + len(trial.sizes)
+    return step * trial.steps * learning + len(trial.sizes) * trial.directions * 2**trial.n * 3e-5
+
+
+EXPERIMENT = Experiment(
+    name="random_functions",
+    version="1",
+    title="Random functions seen in part: sensitivity and sharpness of what is made of them",
+    figures="HR Figs 4, 15",
+    grids={
+        "live": [Trial(seed, 4, (4, 8), 60, 8, 2, 8, 16, 1e-2, 10) for seed in range(2)],
+        "book": [Trial(seed) for seed in range(10)],
+        "paper": [Trial(1000 * k + seed, width=128, heads=2, hidden=128, batch=1024, steps=10_000, rate=3e-4,
+                        directions=100) for seed in range(10) for k in range(10)],
+    },
+    trial=trial,
+    cost=cost,
+    summary=summary,
+    measured=measured,
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""Grokking a + b modulo 59: everything that is read along the training of a few networks (VA Sec. 7.3, Figs 8 and 23).
+
+    flatcube run modular --scale book
+
+A row is one network at one epoch; ``readings`` says what its columns are, ``phases`` what is made of them. VA add
+modulo 113 with 30 % of the pairs, width 128, rate 10⁻³ and decay 1, and wait 10,000 epochs; here p = 59 with 40 %,
+width 64, rate 3·10⁻³ and decay 2, where a thousand are enough. Their setting is the scale ``paper``.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import stats
+
+from flatcube.experiments import trends
+from flatcube.experiments.engine import Experiment
+from flatcube.grokking import phases, watching
+from flatcube.grokking.watching import Trial
+
+__all__ = ["networks", "summary", "measured", "EXPERIMENT"]
+
+_BUMP, _FLAT = 0.02, 0.05
+
+
+def networks(rows: Iterable[dict]) -> list[dict[str, float | str]]:
+    """Every network as ``phases.described`` has it."""
+    return [phases.described(curve) for curve in phases.curves(rows)]
+
+
+def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
+    """``networks``: their events and changes. ``leads``: for every measure, in how many it moves towards its later
+    value while the accuracy waits, and how much of its way it makes."""
+    found = networks(rows)
+    return {"networks": found, "leads": [phases.leads(found, name) for name in phases.MEASURES]}
+
+
+def _middle(found: list[dict], name: str) -> float:
+    return float(np.median([one[name] for one in found]))
+
+
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """Over the networks that generalise; sign tests at 0.05, one-sided.
+
+    - VA-F8 agrees if most generalise, all of these at least 100 epochs after they have memorised, and sensitivity falls
+      while the accuracy waits (Kendall's τ below 0 in all, sign test);
+    - VA-F8W if the norm changes by less than 5 % in the meantime, in the median, and has no direction common to all;
+    - VA-F8B if sensitivity rises again by more than two per cent of the answers after generalisation, in most;
+    - VA-A5 if sensitivity falls while memorising, rises in the waiting, falls in the finding, and VA-F8B holds.
+    """
+    every = networks(rows)
+    found = [one for one in every if one["generalised"] < np.inf]
+    if not found:
+        return []
+    N = len(found)
+    waits = [one["generalised"] - one["memorised"] for one in found]
+    down = sum(one["tau_sensitivity"] < 0 for one in found)
+    p = stats.binomtest(down, N, 0.5, alternative="greater").pvalue
+    late = len(every) < 2 * N and min(waits) >= 100
+    flat = [one["flat"] for one in found]
+    one_way = abs(sum(np.sign(one["tau_norm"]) for one in found)) == N
+    bumps = [one["bump"] for one in found]
+    bump = 2 * sum(value > _BUMP for value in bumps) > N
+    drop, rise, fall = (_middle(found, name) for name in ("drop", "rise", "fall"))
+    agree = {
+        "VA-F8": [late, down == N and p < 0.05],
+        "VA-F8W": [abs(float(np.median(flat))) < _FLAT, not one_way],
+        "VA-F8B": [bump],
+        "VA-A5": [drop < 0.9, rise > 1.1, fall < 0.9, bump],
+    }
+    told = {
+        "VA-F8": f"{N} of {len(every)} networks for a + b mod {found[0]['p']:.0f} generalise, "
+        f"{min(waits):.0f} to {max(waits):.0f} epochs after they have memorised. While the accuracy on pairs without a "
+        f"mirror waits below 10 %, sensitivity falls in {down} of {N} (sign test: p = {p:.2g}; median τ "
+        f"{_middle(found, 'tau_sensitivity'):.2f}).",
+        "VA-F8W": f"In the same time the norm changes by {100 * min(flat):+.0f} to {100 * max(flat):+.0f} % (median "
+        f"{100 * float(np.median(flat)):+.1f} %); Kendall's τ with the epoch is {_middle(found, 'tau_norm'):.2f} in "
+        f"the median, with {'one' if one_way else 'no'} direction common to all.",
+        "VA-F8B": f"After generalisation sensitivity rises above its least value before by at most {max(bumps):.3f}; "
+        f"by more than {_BUMP} in {sum(value > _BUMP for value in bumps)} of {N}.",
+        "VA-A5": f"Medians: sensitivity after memorising is {drop:.2f} of its peak before, in the waiting at most "
+        f"{rise:.2f} times its start, in the finding it falls to {fall:.2f}; a bump later in "
+        f"{sum(value > _BUMP for value in bumps)} of {N}.",
+    }
+    return [{"id": claim, "verdict": trends.verdict(rules), "statement": told[claim]} for claim, rules in agree.items()]
+
+
+EXPERIMENT = Experiment(
+    name="modular",
+    version="1",
+    title="Grokking of a + b modulo 59, read all along",
+    figures="VA Figs 8, 23",
+    grids={
+        "live": [Trial("decay", 11, 0.6, 0, 30, width=8, hidden=16, circles=1)],
+        "book": [Trial("decay", 59, 0.4, seed, 2500, circles=3 * (seed == 0)) for seed in range(5)],
+        "paper": [Trial("decay", 113, 0.3, seed, 20_000, 1.0, 1e-3, every=100, width=128, hidden=512)
+                  for seed in range(42, 47)],
+    },
+    trial=watching.trial,
+    cost=watching.cost,
+    summary=summary,
+    measured=measured,
+)  # fmt: skip

@@ -1,0 +1,123 @@
+"""The phases of grokking by a rule, and what moves in each: for the rows of one network, in the order of its epochs."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from scipy import stats
+
+from flatcube import checks
+
+__all__ = ["curves", "events", "phase", "described", "leads"]
+
+MEASURES = ("sensitivity", "own", "norm", "gini", "turning", "test_loss", "sharpness_own")
+Curve = list[dict[str, float | str]]
+_WORDS = {"arm", "spectrum", "circles"}
+
+
+def curves(rows: Iterable[dict]) -> list[Curve]:
+    """The rows of every network by itself, numbers as numbers."""
+    found: dict[tuple, Curve] = {}
+    for row in rows:
+        kept = {name: value if name in _WORDS else float(value) for name, value in row.items()}
+        found.setdefault((kept["arm"], kept["p"], kept["seed"]), []).append(kept)
+    return list(found.values())
+
+
+def since(epochs: Sequence[float], holds: Sequence[bool]) -> float:
+    """The first epoch from which on something holds at every reading, infinite if it does not at the last.
+
+    >>> since([0, 10, 20, 30], [True, False, True, True])
+    20
+    """
+    found = math.inf
+    for epoch, true in zip(reversed(epochs), reversed(holds), strict=True):
+        if not true:
+            break
+        found = epoch
+    return found
+
+
+def events(curve: Curve) -> dict[str, float]:
+    """Three moments, each the first epoch from which on its condition holds; infinite if it never does.
+
+    ``memorised``: at least 99 % of the training pairs are right. ``left``: at least 10 % of the test pairs are whose
+    mirror (b, a) was not for training. ``generalised``: at least 95 % of all test pairs are.
+    """
+    epochs = [row["epoch"] for row in curve]
+    rules: dict[str, Callable[[dict], bool]] = {
+        "memorised": lambda row: row["train"] >= 0.99,
+        "left": lambda row: row["unmirrored"] >= 0.1,
+        "generalised": lambda row: row["test"] >= 0.95,
+    }
+    return {name: since(epochs, [rule(row) for row in curve]) for name, rule in rules.items()}
+
+
+def phase(epoch: float, found: dict[str, float]) -> int:
+    """1 memorising, 2 waiting, 3 finding, 4 settled: 1 plus the number of events that have happened, in their order.
+
+    >>> [phase(epoch, {"memorised": 10, "left": 50, "generalised": 80}) for epoch in (0, 10, 60, 80)]
+    [1, 2, 3, 4]
+    """
+    checks.number(epoch, "epoch", 0)
+    for name in ("memorised", "left", "generalised"):
+        if name not in found or not found[name] >= 0:
+            raise ValueError(f"found: expected an epoch for {name!r}, got {found.get(name)!r}")
+    if epoch < found["memorised"]:
+        return 1
+    if epoch < found["left"]:
+        return 2
+    return 3 if epoch < found["generalised"] else 4
+
+
+def described(curve: Curve) -> dict[str, float | str]:
+    """One network: its events and what sensitivity, norm and the other measures do between them.
+
+    ``drop``: sensitivity when it has memorised, over the largest before. ``rise``: the largest of the waiting over that
+    at its start. ``fall``: that when it has generalised, over that when it left. ``bump``: the most by which it rises
+    above the least before it, from then on. ``tau_m`` is Kendall's τ of a measure m with the epoch while it waits, and
+    ``way_m`` the share of its way, from memorised to generalised, that it has made when waiting ends. What hangs on an
+    event that never came is not a number.
+    """
+    found = events(curve)
+    at = {name: next((row for row in curve if row["epoch"] == epoch), None) for name, epoch in found.items()}
+    waiting = [row for row in curve if found["memorised"] <= row["epoch"] <= found["left"]]
+    late = [row["sensitivity"] for row in curve if row["epoch"] >= found["generalised"]]
+    told: dict[str, float | str] = {name: curve[-1][name] for name in ("arm", "p", "share", "seed")} | found
+    told |= {"end": curve[-1]["epoch"], "train": curve[-1]["train"], "test": curve[-1]["test"]}
+    start, left, done = at["memorised"], at["left"], at["generalised"]
+    early = [row["sensitivity"] for row in curve if row["epoch"] <= found["memorised"]]
+    told["drop"] = start["sensitivity"] / max(early) if start else math.nan
+    told["rise"] = max(row["sensitivity"] for row in waiting) / start["sensitivity"] if waiting else math.nan
+    told["fall"] = done["sensitivity"] / left["sensitivity"] if done and left else math.nan
+    told["bump"] = max((value - min(late[: k + 1]) for k, value in enumerate(late)), default=math.nan)
+    told["flat"] = left["norm"] / start["norm"] - 1 if left and start else math.nan
+    for name in MEASURES:
+        told[f"tau_{name}"] = _tau([row["epoch"] for row in waiting], [row[name] for row in waiting])
+        way = done[name] - start[name] if done and start else 0.0
+        told[f"toward_{name}"] = way
+        told[f"way_{name}"] = (left[name] - start[name]) / way if way and left else math.nan
+    return told
+
+
+def _tau(epochs: list[float], values: list[float]) -> float:
+    return float(stats.kendalltau(epochs, values).statistic) if len(set(values)) > 1 else math.nan
+
+
+def leads(networks: Sequence[dict], name: str) -> dict[str, float]:
+    """Over networks: in how many a measure moves towards its later value while the accuracy waits, by Kendall's τ.
+
+    ``ahead`` of ``of`` networks, the p-value of a sign test, the medians of τ (positive towards the later value) and of
+    the share of the way that is made.
+    """
+    wanted = {f"{part}_{checks.word(name, 'name', MEASURES)}" for part in ("tau", "toward", "way")}
+    for one in networks:
+        if not wanted <= set(one):
+            raise ValueError(f"networks: expected {', '.join(sorted(wanted))}, got {', '.join(map(str, one))[:60]!r}")
+    pairs = [(one[f"tau_{name}"] * (1 if one[f"toward_{name}"] > 0 else -1), one[f"way_{name}"]) for one in networks
+             if not math.isnan(one[f"tau_{name}"]) and not math.isnan(one[f"way_{name}"])]  # fmt: skip
+    ahead = sum(tau > 0 for tau, _ in pairs)
+    p = stats.binomtest(ahead, len(pairs), 0.5, alternative="greater").pvalue if pairs else 1.0
+    middle = [float(np.median(values)) for values in zip(*pairs, strict=True)]
+    tau, way = middle if pairs else (math.nan, math.nan)
+    return {"measure": name, "ahead": ahead, "of": len(pairs), "p": float(p), "tau": tau, "way": way}

@@ -1,0 +1,1 @@
+"""Small figures beside the theorems of chapter 10."""

@@ -1,0 +1,23 @@
+"""Learning sparse functions: how many examples an AND of three hidden bits takes, and when a parity is found.
+
+``counting`` has the bounds that no learner beats, ``search`` the learner that tries all sets, ``critical`` the way from
+successes to the sample size at which half of the trials succeed. The modules with experiments, whose tables in
+``data/`` have their names, are
+
+- ``sparse_and``: transformers that learn a hidden AND, success against examples and length (ED Figs 2 and 4);
+- ``overfit``: single runs with too few examples and with enough (ED Fig. 2);
+- ``sparse_parity``: loss curves for hidden parities, and the time at which they jump (ED Fig. 3);
+- ``progress``: what moves before the accuracy does (VA Fig. 24).
+"""
+
+from flatcube.doors import door
+
+__all__, __getattr__, __dir__ = door(
+    __name__,
+    {
+        "counting": ["sets", "least_samples", "most_success", "least_queries", "survivors"],
+        "learners": ["conjunction", "parity", "planted", "networks"],
+        "search": ["consistent", "ideal"],
+        "critical": ["Critical", "Law", "LAWS", "fit", "first_above", "bootstrap", "laws", "exponent"],
+    },
+)
