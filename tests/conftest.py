@@ -1,3 +1,17 @@
-"""What all tests share: the marker `claim` and the ledger's evidence (see `flatcube.classroom.evidence`)."""
+"""What all tests share: the marker `claim` with the ledger's evidence, pages in a browser, chapters at other sizes."""
 
-pytest_plugins = ["flatcube.classroom.evidence", "pytester"]
+import pytest
+from hypothesis import settings
+
+settings.register_profile("flatcube", deadline=None)  # a busy machine is no mistake
+settings.load_profile("flatcube")
+
+# Failed comparisons show both sides in what rooms derive their tests from, too.
+pytest.register_assert_rewrite(
+    "tests.browser.figure_tests",
+    "tests.browser.hand",
+    "tests.classroom.exercise_tests",
+    "tests.notebooks.notebook_tests",
+)
+
+pytest_plugins = ["tests.evidence", "tests.browser.fixtures", "tests.notebooks.fixtures", "pytester"]

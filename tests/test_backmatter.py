@@ -37,6 +37,46 @@ def test_the_table_of_indices_on_the_notation_page_is_the_library_s():
         assert tuple(int(i) for i in re.findall(r"\d", members)) == cube.subset(int(k))
 
 
+def _formulas(chapter: Path) -> str:
+    """All formulas of a chapter, without spaces and with one way to write bars."""
+    text = re.sub(r"```.*?```", "", chapter.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = " ".join(re.findall(r"\$\$.*?\$\$|\$[^$]+\$", text, flags=re.DOTALL))
+    return _plain(found)
+
+
+def _plain(formula: str) -> str:
+    for command in (r"\lvert", r"\rvert", r"\,", r"\ "):
+        formula = formula.replace(command, "|" if "vert" in command else "")
+    return re.sub(r"(?<![a-zA-Z])\s+|\s+(?![a-zA-Z])", "", formula)
+
+
+def _uses(formulas: str, symbol: str) -> bool:
+    """Whether a symbol stands in formulas, not as a part of a longer name."""
+    symbol = _plain(symbol)
+    before = r"(?<![a-zA-Z\\])" if symbol[0].isalpha() else ""
+    after = r"(?![a-zA-Z])" if symbol[-1].isalpha() else ""
+    return bool(re.search(before + re.escape(symbol) + after, formulas))
+
+
+ROWS = re.findall(r"^\| (\$.*?) \|.*\| ([\d, –]+) \|$", NOTATION, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(("symbols", "chapters"), ROWS)
+def test_the_chapters_of_a_symbol_use_it(symbols, chapters):
+    numbers = [range(int(a), int(b or a) + 1) for a, b in re.findall(r"(\d+)(?:–(\d+))?", chapters)]
+    for number in (k for some in numbers for k in some):
+        (chapter,) = CHAPTERS.glob(f"{number:02}-*.md")
+        formulas = _formulas(chapter)
+        assert any(_uses(formulas, symbol) for symbol in re.findall(r"\$([^$]+)\$", symbols)), number
+
+
+def test_the_symbols_are_found_by_a_rule_that_can_fail():
+    assert len(ROWS) > 40
+    formulas = _plain(r"$\lvert S\rvert\le n_k$ and $\deg f$")
+    assert all(_uses(formulas, symbol) for symbol in (r"\lvert S \rvert", "n_k", r"\deg f", "f"))
+    assert not any(_uses(formulas, symbol) for symbol in ("d", "k_n", r"\chi_S", "e"))
+
+
 def test_bibliography_entries_are_complete_and_each_is_in_one_list():
     entries = parse_file(str(CHAPTERS / "references.bib"), bib_format="bibtex").entries
     page = (CHAPTERS / "bibliography.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from flatcube import cast
 from flatcube.classroom import charts, palette
 from flatcube.press import sphinx
 
@@ -62,11 +63,19 @@ def categories(theme: str) -> list[str]:
     return [page(theme)[f"cat-{i}"] for i in range(1, 7)]
 
 
-# name -> colours, the papers under them, and the least step of L* among all six
+def players(theme: str) -> list[str]:
+    return [page(theme)[name.lower()] for name in cast.NAMES]
+
+
+# name -> the series, the cast, the papers under them
 PALETTES = {
-    "pictures": (palette.SERIES, ["#ffffff", page("light")["paper"], page("dark")["paper"]], 2),
-    "light": (categories("light"), [page("light")["paper"], page("light")["panel"]], 3),
-    "dark": (categories("dark"), [page("dark")["paper"], page("dark")["panel"]], 5),
+    "pictures": (
+        palette.SERIES,
+        list(cast.COLOURS.values()),
+        ["#ffffff", page("light")["paper"], page("dark")["paper"]],
+    ),
+    "light": (categories("light"), players("light"), [page("light")["paper"], page("light")["panel"]]),
+    "dark": (categories("dark"), players("dark"), [page("dark")["paper"], page("dark")["panel"]]),
 }
 
 
@@ -88,24 +97,52 @@ def test_every_colour_of_text_has_enough_contrast(theme):
 
 
 @pytest.mark.parametrize("name", PALETTES)
-def test_series_stand_out_from_their_paper(name):
-    colours, papers, _ = PALETTES[name]
-    assert min(contrast(colour, paper) for colour in colours for paper in papers) >= 3
+def test_series_and_cast_stand_out_from_their_paper(name):
+    series, players, papers = PALETTES[name]
+    assert min(contrast(colour, paper) for colour in series + players for paper in papers) >= 3
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_ours_and_what_a_paper_says_may_be_written_in_their_colours(theme):
+    for at in (palette.SERIES.index(palette.OURS), palette.SERIES.index(palette.PAPER)):
+        assert contrast(categories(theme)[at], page(theme)["paper"]) >= 4.5
 
 
 @pytest.mark.parametrize("sight", SIGHT)
 @pytest.mark.parametrize("name", PALETTES)
-def test_series_are_told_apart_with_any_colour_vision(name, sight):
-    colours = PALETTES[name][0]
-    assert difference(colours[:4], sight) >= (20 if name == "pictures" else 19)
-    assert difference(colours, sight) >= 15
+def test_series_and_cast_are_told_apart_with_any_colour_vision(name, sight):
+    series, players, _ = PALETTES[name]
+    least, among = (14, 16) if name == "pictures" else (15, 19)
+    assert difference(series, sight) >= least and difference(series[:4], sight) >= among
+    assert difference(players, sight) >= 20
+    assert difference(series[:2] + players, sight) >= 15  # no member of the cast looks like −1 or +1
+    assert difference([series[3], series[5]], sight) >= least  # ours and the paper's
 
 
 @pytest.mark.parametrize("name", PALETTES)
-def test_series_differ_in_grey(name):
-    colours, _, least = PALETTES[name]
-    assert step(colours[:4]) >= 5
-    assert step(colours) >= least
+def test_no_series_has_the_colour_of_a_member_of_the_cast(name):
+    series, players, _ = PALETTES[name]
+    assert min(difference([one, other], "normal") for one in series for other in players) >= 15
+
+
+@pytest.mark.parametrize("name", PALETTES)
+def test_series_and_cast_differ_in_grey(name):
+    series, players, _ = PALETTES[name]
+    assert step(players) >= 5
+    assert step(series[:4]) >= (4 if name == "pictures" else 5)
+    assert step(series) >= (1.9 if name == "pictures" else 3)
+    assert len({*cast.SHAPES.values()}) == len({tuple(dash) for dash in cast.DASHES.values()}) == len(cast.NAMES)
+
+
+def test_a_chart_takes_the_colours_of_the_page_it_stands_on():
+    known = {palette.MUTED: "muted", palette.MINUS: "cat-1", palette.PAPER: "cat-6"}
+    known |= {colour: name.lower() for name, colour in cast.COLOURS.items()}
+    for colour, name in known.items():
+        assert (
+            palette.themed(f'"{colour}"') == f'"var(--fc-{name})"'
+            and name in page("light").keys() & page("dark").keys()
+        )
+    assert palette.themed("#123456") == "#123456"
 
 
 def test_the_two_values_have_one_pair_of_colours():
@@ -118,3 +155,39 @@ def test_the_two_values_have_one_pair_of_colours():
     for sign, colour in pair.items():
         assert f"--{sign}: var(--fc-{sign}, {colour})" in elements
         assert f".{sign} {{ fill: {colour} }}" in (sphinx.THEME / "logo.svg").read_text(encoding="utf-8")
+
+
+def test_explorers_have_the_colours_of_charts_where_there_is_no_theme():
+    elements = (sphinx.THEME.parents[1] / "classroom" / "site" / "elements.css").read_text(encoding="utf-8")
+    for name, colour in cast.COLOURS.items():
+        assert f"--{name.lower()}: var(--fc-{name.lower()}, {colour});" in elements
+        assert f'[data-series="{name}"] {{ --series: var(--{name.lower()}); }}' in elements
+    for at, colour in enumerate(palette.SERIES[:4], start=1):
+        assert f"--cat-{at}: var(--fc-cat-{at}, {colour});" in elements
+
+
+def test_the_dashes_of_the_cast_are_the_same_in_the_explorer_of_training():
+    looks = (sphinx.THEME.parents[1] / "length" / "explorer.css").read_text(encoding="utf-8")
+    found = dict(re.findall(r'path\[data-series="([A-Z]+)"\] \{ stroke-dasharray: ([\d ]+); \}', looks))
+    assert found == {name: " ".join(map(str, dash)) for name, dash in cast.DASHES.items() if dash[1]}
+
+
+def scales(look: dict) -> dict:
+    """The domain and the range of every channel."""
+    found = {channel: encoding.to_dict()["scale"] for channel, encoding in look.items()}
+    return {channel: dict(zip(scale["domain"], scale["range"], strict=True)) for channel, scale in found.items()}
+
+
+def test_the_cast_keeps_its_looks_whoever_else_is_shown():
+    found = scales(charts.cast_look("name:N", "shape", "strokeDash", names=["MEAN", "PARITY", "another"]))
+    for channel, known in {"color": cast.COLOURS, "shape": cast.SHAPES, "strokeDash": cast.DASHES}.items():
+        other = found[channel].pop("another")
+        assert found[channel] == {name: known[name] for name in ("MEAN", "PARITY")} and other not in known.values()
+    assert scales(charts.cast_look("name:N")) == {"color": cast.COLOURS}
+
+
+def test_the_roles_have_their_colours():
+    found = scales(charts.role_look("kind:N", "shape", ours="measured", paper="Theorem 1"))
+    assert found["color"] == {"measured": charts.OURS, "Theorem 1": charts.PAPER} and len(found) == 2
+    with pytest.raises(ValueError, match='channels: expected "shape" or "strokeDash", got \'size\''):
+        charts.role_look("kind:N", "size", ours="measured", paper="Theorem 1")

@@ -6,7 +6,7 @@ evenly, and the minimum is what is left when the noise is away.
 """
 
 import multiprocessing
-import resource
+import os
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -187,4 +187,11 @@ def _growth(call: Callable[[], object]) -> int:
 
 
 def _peak() -> int:
+    """The most bytes that this process has ever held."""
+    if os.name == "nt":
+        import psutil
+
+        return psutil.Process().memory_info().peak_wset
+    import resource
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -15,7 +15,7 @@ import arena
 
 HERE = Path(__file__).parent
 PEERS = HERE.parents[1] / "_build" / "peers"
-SUBJECTS = ["transform", "sensitivity", "training", "sharpness", "book"]
+SUBJECTS = ["transform", "sensitivity", "training", "sharpness", "book", "loading", "inpage"]
 
 
 def install() -> None:

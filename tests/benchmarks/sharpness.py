@@ -22,6 +22,8 @@ TARGETS = [
     ("one PyHessian probe", CASES[2:], 1),
     ("curvlinops XTrace", CASES[2:], 10),
 ]
+LOOP, FOREIGN = "functional_call loop", "flatcube, PyTorch's encoder"
+LEAST = 0.9  # of the loop's time to ours on the same foreign module: not slower, up to the noise of the machine
 
 
 class Peer(torch.nn.Module):
@@ -64,11 +66,11 @@ def _state(p, layers):
 
 def scene(case):
     """Our network, the same one by PyTorch, and inputs."""
-    from flatcube import encoder
+    from flatcube import networks
 
     torch.set_num_threads(1)
     task, width = case
-    model = encoder.Encoder(encoder.Config(n=20, width=width), dtype=torch.float32)
+    model = networks.Encoder(networks.Config(n=20, width=width), dtype=torch.float32)
     rows = 1024 if task == "sharpness" else 512
     bits = torch.randint(0, 2, (rows, 20), generator=torch.Generator().manual_seed(0))
     peer = Peer(model).eval()
@@ -84,6 +86,16 @@ def flatcube(case):
     if case[0] == "trace":
         return lambda: sharpness.hessian_trace(model, bits, exclude=()).value
     return lambda: sharpness.average_direction(model, bits, rho=NOISE, directions=DIRECTIONS).value
+
+
+def foreign(case):
+    """The same measure of a module that flatcube did not make."""
+    from flatcube import sharpness
+
+    if case[0] != "sharpness":
+        return None
+    _, peer, bits = scene(case)
+    return lambda: sharpness.average_direction(peer, bits, rho=NOISE, directions=DIRECTIONS).value
 
 
 def functional_call_loop(case):
@@ -187,7 +199,8 @@ def _plain_attention():
 
 ARMS = {
     "flatcube": flatcube,
-    "functional_call loop": functional_call_loop,
+    FOREIGN: foreign,
+    LOOP: functional_call_loop,
     "noise in place": noise_in_place,
     "vmap(grad)": vmap_grad,
     "one PyHessian probe": pyhessian_probe,
@@ -201,11 +214,15 @@ def main() -> list[bool | None]:
     print("Sharpness and Hessian traces, time divided by flatcube's: above 1, flatcube is faster")
     heads = {(task, width): f"{task[:5]} {width}" for task, width in CASES}
     arena.show(times, absent, ARMS, heads)
-    extra = {name: arena.memory(ARMS[name], CASES[0], CASES[1]) / 2**20 for name in list(ARMS)[:2]}
+    extra = {name: arena.memory(ARMS[name], CASES[0], CASES[1]) / 2**20 for name in ("flatcube", LOOP)}
     print("extra memory for sharpness at width 128, MB: " + ", ".join(f"{name} {mb:.0f}" for name, mb in extra.items()))
     verdicts = [
         arena.judge(f"{name} at {heads[case]}, ratio", arena.ratio(times, name, case, "cpu"), least=least)
         for name, cases, least in TARGETS
         for case in cases
     ]
+    for case in CASES[:2]:
+        loop, ours = (arena.ratio(times, name, case, "cpu") for name in (LOOP, FOREIGN))
+        ratio = loop / ours if loop and ours else None
+        verdicts.append(arena.judge(f"{LOOP} to {FOREIGN} at {heads[case]}, ratio", ratio, least=LEAST))
     return [*verdicts, arena.judge("extra memory, MB", extra["flatcube"], most=128)]

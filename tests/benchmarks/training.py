@@ -15,15 +15,17 @@ TARGETS = [((16, 16, 10, 64), 2.5), ((16, 16, 10, 256), 2.5), ((16, 16, 20, 256)
 def flatcube(case):
     import torch
 
-    from flatcube import encoder, training
+    from flatcube import networks, training
+    from flatcube.networks.memory import keep_memory
+    from flatcube.training import runs
 
     torch.set_num_threads(1)
-    training.keep_memory()
+    keep_memory()
     members, width, n, batch = case
-    ensemble = encoder.Ensemble(encoder.Config(n, width=width), seeds=range(members))
+    ensemble = networks.Ensemble(networks.Config(n, width=width), seeds=range(members))
     task = training.Task(lambda signs: signs.prod(axis=1), n)
     settings = training.Settings(steps=10**6, batch=batch, every=10**6)
-    trainer = training._Trainer(ensemble, task, settings, None, None)
+    trainer = runs._Trainer(ensemble, task, settings, None, None)
     return trainer.advance  # the first call, which is not counted, also evaluates
 
 
@@ -38,10 +40,10 @@ def sequential_fused(case):
 def _sequential(case, *, fused):
     import torch
 
-    from flatcube import training
+    from flatcube.networks.memory import keep_memory
 
     torch.set_num_threads(1)
-    training.keep_memory()
+    keep_memory()
     members, width, n, batch = case
     models = [_pytorch(width, n) for _ in range(members)]
     optimisers = [torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0.1, fused=fused) for model in models]

@@ -13,7 +13,10 @@ import sys
 
 __all__ = ["FLAGS", "find", "ensure"]
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+NAMES = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    *(f"/Applications/{name}.app/Contents/MacOS/{name}" for name in ("Chromium", "Google Chrome")),
+)
 
 # Headless in a container, and silent: without these flags the browser itself looks for its maker's servers.
 FLAGS = [

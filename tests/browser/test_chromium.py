@@ -1,5 +1,6 @@
 """The browser that the tests use is one that runs."""
 
+import os
 import shutil
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.browser import chromium
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
 @pytest.mark.parametrize(
     ("script", "runs"),
     [("echo Chromium 148.0.1", True), ("echo 'Please install the snap'; exit 1", False), ("echo no version", False)],

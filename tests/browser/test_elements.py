@@ -8,7 +8,7 @@ import pytest
 
 from flatcube.classroom import figure
 from flatcube.classroom.explorers import explorer
-from flatcube.classroom.questions import answers, predict, quick
+from flatcube.classroom.questions import predict, quick
 from tests.browser.workshop import html
 
 QUICK = quick(
@@ -45,6 +45,24 @@ def test_a_quick_question_answers_in_words(workshop):
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         assert status(page) == "✓ Right. All xi are multiplied."
+
+
+def test_a_true_but_weaker_choice_has_its_own_verdict(workshop):
+    bounds = {"at least 3": "More is true.", "at least 4": "By Huang.", "at least 5": "Too much."}
+    huang = quick("huang", "How sensitive?", bounds, answer="at least 4", weaker="at least 3")
+    with workshop(huang, name="weaker.html") as visit:
+        page = visit.page
+        shown = page.locator(".fx-choice").all_inner_texts()
+        assert shown == [choice["text"] for choice in huang.payload["choices"]] != list(bounds)
+        verdicts = {"at least 5": "✗ Not yet. Too much.", "at least 3": "◐ True, but weaker. More is true."}
+        for text, verdict in verdicts.items():
+            page.get_by_label(text).click()
+            page.get_by_role("button", name="Check").click()
+            assert status(page) == verdict
+        assert page.locator(".fx-feedback").get_attribute("data-right") == "weaker"
+        page.reload()
+        page.evaluate("window.flatcube.ready")
+        assert status(page) == "◐ True, but weaker. More is true."
 
 
 def test_a_prediction_is_made_once_and_then_revealed(workshop):
@@ -95,7 +113,7 @@ def test_answers_stay_can_be_exported_and_cleared(workshop, from_file, tmp_path)
         assert "answered 2 of 3 questions" in panel.inner_text()
 
         page.reload()
-        page.evaluate("window.flatcube.ready")
+        page.evaluate("window.flatcube.everything()")
         assert page.get_by_label("5").is_checked()
         assert status(page) == "✓ Right. All xi are multiplied."
         assert page.get_by_role("textbox", name="Your number").input_value() == "1/2"
@@ -119,7 +137,7 @@ def test_answers_stay_can_be_exported_and_cleared(workshop, from_file, tmp_path)
         assert page.get_by_role("textbox", name="Your number").is_enabled()
         assert status(page) == ""
         page.reload()
-        page.evaluate("window.flatcube.ready")
+        page.evaluate("window.flatcube.everything()")
         assert not page.get_by_label("5").is_checked()
 
 
@@ -129,7 +147,7 @@ def test_two_tabs_keep_the_answers_of_both(workshop, from_file):
     with workshop(QUICK, PREDICT, NUMBER, from_file=from_file, name=name) as visit:
         first, second = visit.page, visit.page.context.new_page()
         second.goto(first.url)
-        second.evaluate("window.flatcube.ready")
+        second.evaluate("window.flatcube.everything()")
         first.get_by_label("yes").click()  # chosen, not committed: what happens elsewhere must leave it alone
         second.get_by_label("5").click()
         second.get_by_role("button", name="Check").click()
@@ -141,7 +159,7 @@ def test_two_tabs_keep_the_answers_of_both(workshop, from_file):
         second.locator(".fx-answers", has_text="answered 2 of 3 questions").wait_for()
         assert second.get_by_role("textbox", name="Your number").is_disabled()
         second.reload()
-        second.evaluate("window.flatcube.ready")
+        second.evaluate("window.flatcube.everything()")
         assert "answered 2 of 3 questions" in second.locator(".fx-answers").inner_text()
 
         second.get_by_role("button", name="Clear").click()
@@ -156,7 +174,8 @@ def test_an_answer_from_another_tab_survives_the_next_one(workshop):
         page = visit.page
         page.evaluate(  # as if the other tab wrote and its event had not arrived yet
             """localStorage.setItem("flatcube.answers", JSON.stringify(
-            { late: { share: { kind: "predict", answer: "1", right: false } }, other: { a: {} } }))"""
+            { late: { share: { kind: "predict", answer: "1", right: false } },
+            other: { a: { kind: "quick", answer: "yes", right: true } } }))"""
         )
         page.get_by_label("5").click()
         page.get_by_role("button", name="Check").click()
@@ -177,10 +196,71 @@ def test_without_storage_questions_still_answer(workshop):
         assert "export them before you leave" in page.get_by_role("region", name="Your answers").inner_text()
 
 
-def test_a_page_may_place_the_panel_itself(workshop):
-    with workshop(answers(), QUICK) as visit:
-        assert visit.page.get_by_role("region", name="Your answers").count() == 1
-        assert visit.page.locator(".fc-answers + .fc-question").count() == 1
+FULL = "<script>Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };</script>"
+
+
+def test_a_full_storage_still_answers(workshop):
+    with workshop(FULL, QUICK, NUMBER) as visit:
+        page = visit.page
+        page.get_by_label("5").click()
+        page.get_by_role("button", name="Check").click()
+        page.get_by_role("textbox", name="Your number").fill("3/4")
+        page.keyboard.press("Enter")
+        assert status(page).startswith("✓ Right.")
+        assert status(page, 1).startswith("✓ As you predicted.")
+        panel = page.get_by_role("region", name="Your answers").inner_text()
+        assert "answered 2 of 2 questions" in panel
+        assert "export them before you leave" in panel
+
+
+WHOLE = {"kind": "predict", "answer": "1/2", "right": False}
+DAMAGED = "Some of what it had kept was damaged and is ignored."
+
+
+@pytest.mark.parametrize(
+    ("kept", "whole"),
+    [
+        *((text, 0) for text in ('{"x":null}', "null", "5", '"text"', "true", "[]", "[null]", "{", "", "NaN", "\x00")),
+        *((json.dumps({"x": page}), 0) for page in (1, "a", [], {"degree": None}, {"degree": 1}, {"degree": []})),
+        *((json.dumps({"x": {"degree": WHOLE | part}}), 0) for part in ({"kind": 1}, {"answer": 1}, {"right": "no"})),
+        (json.dumps({"damaged": {"degree": {}, "share": WHOLE}, "x": None}), 1),
+        (json.dumps({"damaged": {"share": WHOLE}, "__proto__": None}), 1),
+    ],
+)
+def test_damaged_storage_is_ignored_in_words(workshop, kept, whole):
+    """What is whole is shown, what is not is said, and every element goes on working and keeping."""
+    damage = f"<script>localStorage.setItem('flatcube.answers', {json.dumps(kept)});</script>"
+    with workshop(damage, QUICK, PREDICT, NUMBER, name="damaged.html") as visit:
+        page, panel = visit.page, visit.page.get_by_role("region", name="Your answers")
+        assert page.locator("[data-mounted=true]").count() == 4
+        assert f"answered {whole} of 3 questions on this page, {whole} in the whole book" in panel.inner_text()
+        assert panel.inner_text().count(DAMAGED) == 1
+        page.get_by_label("5").click()
+        page.get_by_role("button", name="Check").click()
+        page.get_by_label("yes").click()
+        page.get_by_role("button", name="Commit").first.click()
+        assert status(page).startswith("✓ Right.")
+        assert status(page, 1).startswith("✗ Not what happens.")
+        assert f"answered {2 + whole} of 3 questions" in panel.inner_text()
+        again = page.evaluate("JSON.parse(localStorage.getItem('flatcube.answers'))")
+        assert sorted(again["damaged"]) == ["degree", *["share"] * whole, "sign"]
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("button", name="Clear all answers?").click()
+        assert DAMAGED not in panel.inner_text()
+
+
+def test_damage_from_elsewhere_does_not_take_the_answers_of_this_tab(workshop):
+    with workshop(QUICK, NUMBER, name="spoilt.html") as visit:
+        page = visit.page
+        page.get_by_label("5").click()
+        page.get_by_role("button", name="Check").click()
+        assert DAMAGED not in page.locator(".fx-answers").inner_text()
+        page.evaluate("localStorage.setItem('flatcube.answers', '{')")
+        page.get_by_role("textbox", name="Your number").fill("3/4")
+        page.keyboard.press("Enter")
+        kept = page.evaluate("JSON.parse(localStorage.getItem('flatcube.answers'))")
+        assert sorted(kept["spoilt"]) == ["degree", "share"]
+        assert DAMAGED in page.locator(".fx-answers").inner_text()
 
 
 # ------------------------------------------------------------------------------------------------ charts
@@ -271,7 +351,48 @@ def test_a_chart_that_fails_is_told_in_words(workshop):
         assert said == "This chart could not be drawn here. It shows: Ten bars, each the square of its place."
 
 
-def test_everything_is_mounted_also_out_of_sight(workshop):
-    far = '<div style="height: 30000px"></div>'
-    with workshop(THEME, explorer("fourier", name="random", n=8), far, chart(), QUICK, explorer("cube")) as visit:
-        assert visit.page.locator("[data-mounted=true]").count() == 5  # with the panel of answers
+# ------------------------------------------------------------------------------------------------ when
+
+FAR = '<div style="height: 30000px"></div>'
+BUSY = "<script>window.requestIdleCallback = () => 0;</script>"  # a browser that never has time
+MOUNTED = "[data-mounted=true]"
+
+
+def test_what_is_far_away_is_mounted_when_it_comes_near(workshop):
+    shown = [explorer("cube"), FAR, chart(), QUICK, explorer("fourier")]
+    with workshop(BUSY, THEME, *shown, settled=False) as visit:
+        page = visit.page
+        page.evaluate("window.flatcube.ready")
+        assert page.locator(f".fc-explorer{MOUNTED}, .fc-question{MOUNTED}").count() == 2
+        assert page.locator(f"#fourier-explorer{MOUNTED}, .fc-chart{MOUNTED}").count() == 0
+        assert page.evaluate("'vega' in window") is False
+        kept = page.locator(".fc-chart").evaluate("e => e.offsetHeight")
+        page.locator(".fc-chart").scroll_into_view_if_needed()
+        page.locator(f".fc-chart{MOUNTED} svg").wait_for()
+        page.locator(f"#fourier-explorer{MOUNTED}").wait_for()
+        assert abs(page.locator(".fc-chart").evaluate("e => e.offsetHeight") - kept) < 30
+
+
+def test_what_is_far_away_follows_when_there_is_time(workshop):
+    with workshop(THEME, explorer("fourier", name="random", n=8), FAR, chart(), settled=False) as visit:
+        visit.page.locator(f".fc-chart{MOUNTED}").wait_for(state="attached")
+        assert visit.page.evaluate("scrollY") == 0
+
+
+def test_what_is_folded_waits_for_its_width(workshop):
+    fold = f"<details><summary>more</summary>{html(chart())}</details>"
+    with workshop(THEME, fold, QUICK, explorer("cube"), settled=False) as visit:
+        page = visit.page
+        page.evaluate("window.flatcube.ready")
+        page.evaluate("new Promise((resolve) => requestIdleCallback(() => requestIdleCallback(resolve)))")
+        assert page.locator(f".fc-chart{MOUNTED}").count() == 0
+        page.get_by_text("more").click()
+        page.locator(f".fc-chart{MOUNTED} svg").wait_for()
+
+
+@pytest.mark.parametrize("call", ["window.flatcube.everything()", "dispatchEvent(new Event('beforeprint'))"])
+def test_everything_is_mounted_on_demand_and_for_paper(workshop, call):
+    shown = [THEME, explorer("fourier", name="random", n=8), FAR, chart(), QUICK, explorer("cube")]
+    with workshop(BUSY, *shown, settled=False) as visit:
+        visit.page.evaluate(call)
+        visit.page.wait_for_function(f"document.querySelectorAll('{MOUNTED}').length === 5")  # with the answers' panel

@@ -45,7 +45,7 @@ def broken(site: Path) -> list[str]:
             target = (path.parent / unquote(split.path)).resolve() if split.path else path
             exists = target.is_file()
             if exists and split.fragment and target in pages:
-                exists = unquote(split.fragment) in pages[target].places
+                exists = unquote(split.fragment).partition("?")[0] in pages[target].places  # then a state
             if not exists:
                 found.append(f"{path.relative_to(site.resolve())} → {link}")
     return sorted(set(found))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flatcube.classroom import explorers
 from flatcube.press import pages
-from tests.browser import conftest
+from tests.browser import fixtures
 
 __all__ = ["opener", "html"]
 
@@ -36,7 +36,8 @@ def _built(name: str) -> Path:
 
 @contextlib.contextmanager
 def opener(folder: Path, browser) -> Iterator:
-    """Gives `opened(*elements, from_file=…, width=…, name=…)`, which opens a bare page with these elements, mounted.
+    """Gives `opened(*elements, from_file=…, width=…, name=…)`, which opens a bare page with these elements, mounted
+    unless it is not to be `settled`.
 
     On leaving, the page must have asked for nothing outside and, unless it is `troubled`, missed no file and reported
     no error.
@@ -50,18 +51,19 @@ def opener(folder: Path, browser) -> Iterator:
     (folder / "_static" / "vendor").mkdir()
     for name in ("vega", "vega-lite", "vega-embed"):
         (folder / "_static" / "vendor" / f"{name}.min.js").write_bytes(_built(name).read_bytes())
-    number, windows = itertools.count(), conftest.Windows(browser)
+    number, windows = itertools.count(), fixtures.Windows(browser)
 
-    with conftest.served(folder) as home:
+    with fixtures.served(folder) as home:
 
         @contextlib.contextmanager
-        def opened(*elements, from_file=False, width=1200, name=None, troubled=False, **options):
+        def opened(*elements, from_file=False, width=1200, name=None, troubled=False, settled=True, **options):
             name = name or f"page-{next(number)}.html"
             (folder / name).write_text(PAGE.format(body="".join(map(html, elements))), encoding="utf-8")
             base = folder.resolve().as_uri() + "/" if from_file else home
             view = {"viewport": {"width": width, "height": 1400}, "reduced_motion": "reduce"} | options
             with windows.visiting(base + name, base, **view) as visit:
-                conftest.settle(visit.page)
+                if settled:
+                    fixtures.settle(visit.page)
                 yield visit
                 assert visit.outside == []
                 assert troubled or (visit.missing, visit.errors) == ([], [])

@@ -1,16 +1,22 @@
 """Explorers from Python: their states, their bundles, the scripts that are made of them."""
 
+import html
 import json
 import re
 import subprocess
 import sys
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from flatcube import cube, fourier, sensitivity
+from flatcube import capacity, cube, paths
 from flatcube.classroom import explorers
 from flatcube.classroom.explorers import bundle, classic, explorer, names
+from tests.javascript import tools
+
+TABLES = [name for name in names() if hasattr(type(explorer(name)), "table")]  # those that show any function
 
 
 @pytest.fixture
@@ -28,7 +34,7 @@ def test_every_explorer_has_both_halves():
     for name in names():
         figure = explorer(name)
         assert figure.name == name
-        assert figure.state == type(figure).clean(dict(figure.default_state))
+        assert figure.state == type(figure).clean(figure.schema.default)
 
 
 def test_an_unknown_explorer_is_named():
@@ -36,56 +42,55 @@ def test_an_unknown_explorer_is_named():
         explorer("sphere")
 
 
+TINY = """from flatcube.classroom.explorers import Explorer, Schema
+
+class Tiny(Explorer):
+    name, label, schema = "capacity.tiny", "A tiny explorer", Schema.beside(__file__)
+
+    @classmethod
+    def displayed(cls, state):
+        return dict(state)
+"""
+
+
+def test_a_room_may_have_small_explorers_in_a_folder(tmp_path, monkeypatch):
+    folder = tmp_path / "capacity" / "explorers"
+    folder.mkdir(parents=True)
+    for suffix, text in {
+        "py": TINY,
+        "json": '{ "n": { "kind": "whole", "min": 1, "max": 9, "default": 3 } }',
+        "js": 'import { h } from "../../classroom/explorers/kit.js";\nexport default { render: h };\n',
+        "css": ".fx-tiny { margin: 0; }",
+    }.items():
+        (folder / f"tiny.{suffix}").write_text(text, encoding="utf-8")
+    (folder / "helper.js").write_text("// no explorer: no Python half", encoding="utf-8")
+    monkeypatch.setattr(paths, "LIBRARY", tmp_path)
+    monkeypatch.setattr(capacity, "__path__", [str(tmp_path / "capacity")])
+    try:
+        assert names() == ["capacity.tiny"]
+        assert explorer("capacity.tiny", n=4).state == {"n": 4}
+        assert 'register("capacity.tiny", explorer, ".fx-tiny' in classic("capacity.tiny")
+        assert "export default explorer;" in bundle("capacity.tiny")
+        with pytest.raises(ValueError, match="there is no explorer 'capacity.huge'; there are capacity.tiny"):
+            explorer("capacity.huge")
+    finally:
+        for name in ("flatcube.capacity.explorers", "flatcube.capacity.explorers.tiny"):
+            sys.modules.pop(name, None)
+
+
 # ------------------------------------------------------------------------------------------------ states
 
 
-@pytest.mark.parametrize(
-    ("name", "state", "complaint"),
-    [
-        ("cube", {"n": 6}, "n: expected an integer from 2 to 5, got 6"),
-        ("cube", {"n": True}, "n: expected an integer from 2 to 5, got True"),
-        ("cube", {"name": "mean"}, "name: expected one of majority, .* got 'mean'"),
-        ("cube", {"name": "custom", "table": "+-"}, r"table: expected 8 signs \+ and -, got '\+-'"),
-        ("cube", {"name": "custom", "table": "+-0+-+-+"}, r"table: expected 8 signs \+ and -"),
-        ("cube", {"subset": [4]}, "subset: expected numbers from 1 to 3, got 4"),
-        ("cube", {"sides": 3}, "state: the explorer 'cube' has no 'sides'; it has n, name, table, subset"),
-        ("fourier", {"n": 9}, "n: expected an integer from 1 to 8, got 9"),
-        ("fourier", {"source": "oracle"}, "source: expected one of named, formula, table, got 'oracle'"),
-        ("fourier", {"name": "sine"}, "name: expected one of parity, .* got 'sine'"),
-        ("fourier", {"formula": "x1 &"}, "formula, column 5: expected a variable .* found the end"),
-        ("fourier", {"formula": "x5", "n": 3}, "formula: uses x5, but n = 3"),
-        ("fourier", {"table": "++-"}, "table: expected 2 signs or finite numbers for n = 1"),
-        ("fourier", {"table": [0.5, float("nan")]}, "table: expected 2 signs or finite numbers"),
-        ("fourier", {"name": "address", "n": 5}, "n: the address function has 3 or 6 variables here, got 5"),
-        ("fourier", {"name": "threshold", "n": 3, "parameter": 5}, "threshold on 3 variables can have 0, 1, 2, 3, 4"),
-        ("fourier", {"name": "tribes", "n": 6, "parameter": 4}, "tribes on 6 variables can have 1, 2, 3, 6, got 4"),
-        ("fourier", {"name": "parity", "parameter": 1}, "parameter: parity on 3 variables can have 0, got 1"),
-        ("sensitivity", {"n": 1}, "n: expected an integer from 2 to 5, got 1"),
-        ("sensitivity", {"name": "tribes"}, "name: expected one of majority, .* got 'tribes'"),
-        ("sensitivity", {"name": "custom", "table": "01100110"}, r"table: expected 8 signs \+ and -, got '01100110'"),
-        ("sensitivity", {"name": "custom", "table": [1.0, 2.0]}, "table: expected 8 signs or finite numbers for n = 3"),
-        ("sensitivity", {"correlation": -0.1}, "correlation: expected a number from 0 to 1, got -0.1"),
-        ("sensitivity", {"correlation": True}, "correlation: expected a number from 0 to 1, got True"),
-        ("sensitivity", {"variable": 4}, "variable: expected None or an integer from 1 to 3, got 4"),
-        ("sensitivity", {"variable": 0}, "variable: expected None or an integer from 1 to 3, got 0"),
-    ],
-)
-def test_a_wrong_state_is_refused_in_one_sentence(name, state, complaint):
-    with pytest.raises(ValueError, match=complaint) as refused:
-        explorer(name, **state)
-    assert "\n" not in str(refused.value)
+@pytest.mark.parametrize("name", explorers.names())
+@pytest.mark.parametrize("state", [None, "n", 5, [("n", 3)]])
+def test_a_state_is_a_mapping(name, state):
+    with pytest.raises(ValueError, match="^state: expected a mapping with entries such as {.* got "):
+        explorer(name).state = state
 
 
-def test_what_a_source_does_not_use_is_emptied():
-    state = explorer("fourier", name="parity", formula="x1", table="+-").state
-    assert (state["source"], state["formula"], state["table"]) == ("named", "", "")
-    assert explorer("cube", name="parity", table="++++++++").state["table"] == ""
-
-
-def test_size_and_source_follow_from_the_others():
-    assert explorer("fourier", formula="x2 ^ x5").state["n"] == 5
-    assert explorer("fourier", table="+--+").state["n"] == 2
-    assert explorer("fourier", name="majority").state["source"] == "named"
+def test_numbers_and_arrays_of_numpy_become_plain():
+    assert explorer("cube", n=np.int64(4), subset=np.array([2])).state["subset"] == [2]
+    assert explorer("fourier", table=np.array([1.0, 2.0])).state["table"] == [1.0, 2.0]
 
 
 def test_the_state_is_a_copy():
@@ -94,7 +99,7 @@ def test_the_state_is_a_copy():
     assert figure.state["n"] == 3
 
 
-@pytest.mark.parametrize("name", ["cube", "fourier", "sensitivity"])
+@pytest.mark.parametrize("name", TABLES)
 def test_a_table_goes_in_and_out(name, press):
     figure = explorer(name)
     table = cube.random_boolean(4, rng=3)
@@ -103,73 +108,10 @@ def test_a_table_goes_in_and_out(name, press):
     assert figure.state["n"] == 4
 
 
-def test_real_tables_are_kept_as_numbers():
-    figure = explorer("fourier")
-    figure.table = cube.mean(3)
-    assert figure.state["table"][:2] == [1.0, pytest.approx(1 / 3)]
-    assert figure.displayed(figure.state)["c:1"] == pytest.approx(1 / 3)
-    with pytest.raises(ValueError, match="expected −1 and"):
-        explorer("cube").table = cube.mean(3)
-
-
-# ------------------------------------------------------------------------------------------------ numbers
-
-
-def test_the_cube_shows_agreement_as_correlation():
-    shown = explorer("cube").displayed({"n": 3, "name": "majority", "subset": [1]})
-    assert (shown["correlation"], shown["agree"], shown["differ"]) == (0.5, 6, 2)
-    shown = explorer("cube").displayed({"name": "custom", "n": 2, "table": "+--+", "subset": [1, 2]})
-    assert shown["correlation"] == 1
-
-
-def test_the_fourier_explorer_shows_the_library():
-    shown = explorer("fourier").displayed({"formula": "x1 & (x2 ^ x3)"})
-    spectrum = fourier.spectrum(cube.formula("x1 & (x2 ^ x3)"))
-    assert [shown[f"c:{S}"] for S in range(8)] == spectrum.coefficients.tolist()
-    assert [shown[f"w:{k}"] for k in range(4)] == spectrum.profile.tolist()
-    assert shown["polynomial"] == spectrum.polynomial()
-
-
-def test_the_sensitivity_explorer_shows_the_library():
-    shown = explorer("sensitivity").displayed({"n": 4, "name": "majority", "correlation": 0.5})
-    table = cube.majority(4)
-    assert [shown[f"s:{k}"] for k in range(16)] == sensitivity.at_points(table).tolist()
-    assert [shown[f"i:{i}"] for i in range(1, 5)] == sensitivity.influences(table).tolist()
-    lit = [shown[key] for key in shown if key.startswith("e:")]
-    assert len(lit) == 32 and sum(lit) / 8 == shown["average"] == sensitivity.average(table)
-    assert shown["disagreement"] == sensitivity.disagreement(table, 0.5) <= shown["by-average"]
-    assert (shown["maximum"], shown["degree"], shown["variance"]) == (3, 4, pytest.approx(1 - (6 / 16) ** 2))
-
-
-def test_a_real_function_has_no_disagreement():
-    shown = explorer("sensitivity").displayed({"name": "mean", "n": 5})
-    assert (shown["average"], shown["stability"]) == (pytest.approx(1 / 5), pytest.approx(0.8 / 5))
-    assert not {"disagreement", "by-average", "by-maximum"} & shown.keys()
-
-
-@pytest.mark.parametrize(
-    ("state", "table"),
-    [
-        ({"name": "threshold", "n": 4, "parameter": 3}, cube.threshold(4, 3)),
-        ({"name": "address", "n": 6}, cube.address(2)),
-        ({"name": "tribes", "n": 8, "parameter": 2}, cube.tribes(2, 4)),
-        ({"name": "mean", "n": 5}, cube.mean(5)),
-    ],
-)
-def test_named_functions_are_the_library_s(state, table):
-    assert (explorer("fourier", **state).table == table).all()
-
-
-def test_random_tables_differ_by_seed_and_are_balanced():
-    tables = np.array([explorer("fourier", name="random", n=8, parameter=seed).table for seed in range(100)])
-    assert len(np.unique(tables, axis=0)) == 100
-    assert np.abs(tables.mean()) < 0.03  # five standard deviations of 25,600 fair signs
-
-
 # ------------------------------------------------------------------------------------------------ homes
 
 
-@pytest.mark.parametrize("name", ["cube", "fourier", "sensitivity"])
+@pytest.mark.parametrize("name", names())
 def test_the_press_gets_a_still_bundle(name, press):
     first, second = (explorer(name)._repr_mimebundle_() for _ in range(2))
     assert first == second
@@ -177,58 +119,128 @@ def test_the_press_gets_a_still_bundle(name, press):
     payload = first[explorers.MIME]
     assert payload == json.loads(json.dumps(payload))
     assert (payload["element"], payload["name"], payload["state"]) == ("explorer", name, explorer(name).state)
-    assert first["text/html"].startswith("<svg") and payload["label"] in first["text/plain"]
+    assert payload["label"] in first["text/plain"]
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_still_picture_is_an_image_that_needs_no_page(name, press):
+    """In HTML a notebook that is not trusted would show the words of the drawing alone."""
+    image = re.match(r'<img alt="([^"]+)" src="data:image/svg\+xml,([^"]+)">', explorer(name)._still()["text/html"])
+    drawing = ElementTree.fromstring(unquote(image[2]))
+    assert drawing.tag == "{http://www.w3.org/2000/svg}svg" and len(drawing) > 0
+    assert image[1] == html.escape(explorer(name).label)
+    assert "var(" not in unquote(image[2]) and "#222" not in unquote(image[2])
+
+
+def test_a_label_goes_with_the_stored_figure_only(press):
+    labelled, plain = (explorer("cube", **said)._repr_mimebundle_() for said in ({"label": "fig-cube"}, {}))
+    assert labelled[explorers.MIME].pop("figure") == "fig-cube"
+    assert labelled == plain
 
 
 def test_the_press_never_loads_the_widget_library():
     code = (
         "import os, sys; os.environ['FLATCUBE_PRESS'] = '1'\n"
-        "from flatcube.classroom.explorers import explorer\n"
-        "[explorer(name)._repr_mimebundle_() for name in ('cube', 'fourier', 'sensitivity')]\n"
+        "from flatcube.classroom.explorers import explorer, names\n"
+        "[explorer(name)._repr_mimebundle_() for name in names()]\n"
         "sys.exit('anywidget' in sys.modules or 'ipywidgets' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["cube", "fourier", "sensitivity"])
+def test_scripts_are_made_without_the_seconds_that_torch_takes():
+    code = (
+        "import sys; from flatcube.classroom.explorers import classic, names\n"
+        "[classic(name) for name in names()]; sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_in_jupyterlab_the_widget_goes_both_ways(name, lab):
     figure = explorer(name)
     shown = figure._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in shown
     assert explorers.MIME in shown
     widget = figure.widget
-    assert widget._esm == bundle(name) and ".fx-box" in widget._css
+    assert widget._esm == bundle(name) and widget._css == explorers.stylesheet(name)
     widget.state = {**widget.state, "n": 4}  # what the browser sends when the reader moves a slider
     assert figure.state["n"] == 4
     figure.table = cube.parity(3)
     assert widget.state["table"] == "+--+-++-"
 
 
-@pytest.mark.parametrize("name", ["cube", "fourier", "sensitivity"])
+@pytest.mark.parametrize("name", names())
 def test_the_scripts_are_self_contained(name):
     module, script = bundle(name), classic(name)
     assert not re.search(r"^\s*import\b", module, re.MULTILINE)
     assert re.findall(r"^export .*", module, re.MULTILINE) == ["export default explorer;"]
     assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
-    assert script.rstrip().endswith(f'window.flatcube.register("{name}", explorer);\n}})();')
+    assert f'\nwindow.flatcube.register("{name}", explorer' in script and script.endswith(");\n})();\n")
+
+
+def test_an_explorer_brings_its_own_looks_and_no_others():
+    assert ".fx-box" in explorers.stylesheet("blowup") and ".fx-lanes" not in explorers.stylesheet("blowup")
+    assert ".fx-box" in explorers.stylesheet("queries") and ".fx-lanes" in explorers.stylesheet("queries")
+    assert ".fx-lanes {" in classic("queries") and '("blowup", explorer);' in classic("blowup")
+
+
+def test_looks_that_one_explorer_has_stand_beside_it():
+    """A class that only one explorer uses is not in the sheet of all, and its own sheet names none that nobody uses."""
+    others = [explorers._HERE / "kit.js", *explorers._HERE.parent.glob("site/*.js")]
+    scripts = {path.name: path for path in others} | explorers._scripts()
+    users = {name: _classes(path) for name, path in scripts.items()}
+    common = _styled((explorers._HERE.parent / "site" / "elements.css").read_text(encoding="utf-8"))
+    for name in names():
+        elsewhere = set().union(*(used for stem, used in users.items() if stem != name))
+        assert not (users[name] - elsewhere) & common
+        assert _styled(explorers._looks(name)) <= users[name] | elsewhere
+
+
+def _classes(script):
+    return set(re.findall(r"\bfx-[\w-]+", script.read_text(encoding="utf-8")))
+
+
+def _styled(sheet):
+    return set(re.findall(r"\.(fx-[\w-]+)", sheet))
+
+
+KIT = "export const one = 1;\nexport async function two() {}\nexport function* three() {}\nconst own = 4;\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'import { one, two as zwei } from "./kit.js";\nexport default { render: one, zwei };\n',
+        'import {\n  one,\n  two as zwei,\n} from "../classroom/explorers/kit.js";\n'
+        "export default {\n  render: one,\n  zwei,\n};\n",
+    ],
+)
+def test_imports_and_exports_may_be_wrapped(script):
+    joined = explorers._join(KIT, script)
+    assert "return { one, two, three };" in joined and "\nconst own = 4;" in joined
+    tail = re.sub(r",?\s+", " ", joined[joined.index("})();") :])
+    assert tail == "})(); const { one two: zwei } = kit; const explorer = { render: one zwei }; "
+    assert explorers._imported(script) == ["one", "two"]
+
+
+@pytest.mark.parametrize("script", ['import * as kit from "./kit.js";\n', "const a = 1;\nexport { a };\n"])
+def test_other_imports_and_exports_are_refused(script):
+    with pytest.raises(ValueError, match="script: expected imports from kit.js in braces .*, got '(import|export)"):
+        explorers._join(KIT, script)
 
 
 def test_scripts_and_styles_name_no_colours():
     literal = re.compile(r"#[0-9a-f]{3,8}\b|\brgba?\(|\bhsla?\(", re.IGNORECASE)
-    folder = explorers._HERE
-    for path in [*folder.glob("*.js"), *folder.parent.glob("site/*.js")]:
+    for path in tools.ours():
         assert not literal.search(path.read_text(encoding="utf-8")), path.name
-    for line in explorers.stylesheet().splitlines():
+    for line in "".join(map(explorers.stylesheet, names())).splitlines():
         assert not literal.search(line) or re.match(r"\s+--[\w-]+: var\(--fc-", line), line
 
 
 def test_an_explorer_that_cannot_say_what_it_shows_is_refused():
     class Mute(explorers.Explorer):
-        name, label, default_state = "mute", "An explorer without numbers", {}
-
-        @classmethod
-        def clean(cls, state):
-            return state
+        name, label, schema = "mute", "An explorer without numbers", explorers.Schema({})
 
     with pytest.raises(TypeError, match="displayed"):
         Mute()

@@ -93,6 +93,12 @@ def test_outside_a_notebook_nothing_happens(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(("value", "spec"), [(1.5, "d"), ("word", ".2f"), ([1, 2], ".2f"), (1.5, 3)])
+def test_a_format_must_fit(value, spec):
+    with pytest.raises(ValueError, match="spec: expected a format for a .* got"):
+        text(value, spec)
+
+
 @pytest.mark.parametrize("name", ["", "  ", 3, None])
 def test_a_name_must_be_a_word(name):
     with pytest.raises(ValueError, match="name: expected a word"):

@@ -1,9 +1,9 @@
 """nbval without a second run: its kernel replays the copies that the press has executed.
 
-    python -m pytest -p tests.notebooks.replay --nbval-lax chapters
+    python -m pytest -p tests.notebooks.replay --nbval-lax chapters/notebooks
 
-nbval collects, compares and reports as ever. A chapter whose copy does not belong to the present source, parameters,
-modules, data and versions, by the press's own key, fails.
+nbval collects the readers' notebooks, compares and reports as ever. A chapter whose copy does not belong to the present
+source, parameters, modules, data and versions, by the press's own key, fails.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import nbval.plugin
 import pytest
 
-from flatcube.press import execute
+from flatcube.press import compare, execute
 
 
 class Replay:
@@ -53,9 +53,19 @@ class Replay:
 
 
 def _setup(notebook: nbval.plugin.IPyNbFile) -> None:
-    notebook.kernel = Replay(notebook.path.parents[1], notebook.path)
+    root = notebook.path.parents[2]
+    notebook.kernel = Replay(root, root / "chapters" / f"{notebook.path.stem}.md")
     notebook.setup_sanitize_files()
+
+
+def _compared(cell: nbval.plugin.IPyNbCell, fresh: list, stored: list, skip_compare: object = None) -> bool:
+    """nbval's comparison of two lists of outputs, by the press's own rule."""
+    by_statement = compare.BY_STATEMENT in cell.cell.metadata.get("tags", [])
+    words = compare.difference(stored, fresh, by_statement=by_statement)
+    cell.comparison_traceback = [words] if words else []
+    return not words
 
 
 def pytest_configure(config: pytest.Config) -> None:
     nbval.plugin.IPyNbFile.setup = _setup
+    nbval.plugin.IPyNbCell.compare_outputs = _compared

@@ -1,6 +1,5 @@
 """nbval on replayed outputs still sees what is wrong, and trusts no copy that is out of date."""
 
-import json
 import os
 import re
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from flatcube.press import execute, notebook
+from tests.press.small import write_text
 
 ROOT = Path(__file__).parents[2]
 MARKED = {"tags": ["nbval-check-output"]}
@@ -29,11 +29,12 @@ def write_chapter(root: Path, name: str, *, stored: str = "42\n", loose: str = "
             cell.execution_count = count
         notebook.write(notebook.clean(new_notebook(cells=cells)), path)
 
-    chapter, copy = root / "chapters" / name, root / "_build/executed" / name
-    written(chapter, stored, loose, shown)
+    copy = root / "_build/executed" / f"{name}.ipynb"
+    written(root / "chapters/notebooks" / f"{name}.ipynb", stored, loose, shown)
     written(copy, "42\n", "1\n", "a word")
+    chapter = write_text(root / "chapters" / f"{name}.md", notebook.read(copy).cells)
     key = execute._key(root, chapter, {}, ["lib/toy.py"])
-    copy.with_suffix(".json").write_text(json.dumps({"key": key, "seconds": 1.0}), encoding="utf-8")
+    execute._keep(root, chapter, notebook.read(copy), key, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -52,32 +53,32 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         "06-absent": {},
         "07-library": {},
     }.items():
-        write_chapter(root, f"{name}.ipynb", **outputs)
-    edited = root / "chapters/05-edited.ipynb"
+        write_chapter(root, name, **outputs)
+    edited = root / "chapters/05-edited.md"
     edited.write_text(edited.read_text().replace("6 * 7", "7 * 6"))
     (root / "_build/executed/06-absent.json").unlink()
     record = root / "_build/executed/07-library.json"
     record.write_text(record.read_text().replace(execute._digest(root / "lib/toy.py"), "another"))
     options = ["-p", "tests.notebooks.replay", "--nbval-lax", "-v", "--color=no"]
-    call = [sys.executable, "-m", "pytest", *options, "chapters"]
+    call = [sys.executable, "-m", "pytest", *options, "chapters/notebooks"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     return subprocess.run(call, cwd=root, env=environment, capture_output=True, text=True).stdout
 
 
 def verdicts(report: str, name: str) -> str:
     """One letter for each cell of a chapter: P(assed), F(ailed), E(rror)."""
-    return "".join(re.findall(rf"^chapters/{name}::ipynb::Cell \d (\w)", report, flags=re.MULTILINE))
+    return "".join(re.findall(rf"^chapters/notebooks/{name}::ipynb::Cell \d (\w)", report, flags=re.MULTILINE))
 
 
 def test_nbval_compares_marked_cells_with_the_copy_and_no_others(report: str):
     assert verdicts(report, "01-sound") == verdicts(report, "02-loose") == "PPP"
     assert verdicts(report, "03-stream") == "FPP"
     assert verdicts(report, "04-result") == "PPF"
-    assert "'41\\n' == '42\\n'" in report
-    assert "'a ward' == 'a word'" in report
+    assert "41 against 42" in report
+    assert "'a ward' against 'a word'" in report
 
 
 @pytest.mark.parametrize("name", ["05-edited", "06-absent", "07-library"])
 def test_a_copy_that_is_out_of_date_fails(report: str, name: str):
     assert verdicts(report, name) == "EEE"
-    assert f"{name}.ipynb: no executed copy of its present state; run 'flatcube book' first." in report
+    assert f"{name}.md: no executed copy of its present state; run 'flatcube book' first." in report

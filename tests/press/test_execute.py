@@ -6,26 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from flatcube.press import execute, notebook
+from flatcube.press import edition, execute, notebook
+from tests.press.small import flatcube, write_chapter
 
 IMPORT = "import sys; sys.path.insert(0, '../lib')\n"
-
-
-def write_chapter(root: Path, name: str, code: str) -> Path:
-    """A chapter with a parameters cell, a line of prose and one code cell."""
-    cells = [
-        new_code_cell("SEED = 1\nSIZE = 2", metadata={"tags": ["parameters"]}),
-        new_markdown_cell("Prose."),
-        new_code_cell(code),
-    ]
-    path = root / "chapters" / name
-    path.parent.mkdir(exist_ok=True)
-    notebook.write(notebook.clean(new_notebook(cells=cells)), path)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +25,9 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "lib/toy/b.py").write_text("VALUE = 2\n")
     (root / "data/numbers.csv").write_text("3\n")
     (root / "requirements.lock").write_text("numpy==2\n")
-    write_chapter(root, "01-a.ipynb", IMPORT + "from toy import a\nprint(a.VALUE * SIZE)")
-    write_chapter(root, "02-b.ipynb", IMPORT + "import importlib\nprint(importlib.import_module('toy.b').VALUE)")
-    write_chapter(root, "03-data.ipynb", "print(open('../data/numbers.csv').read())")
+    write_chapter(root, "01-a.md", IMPORT + "from toy import a\nprint(a.VALUE * SIZE)")
+    write_chapter(root, "02-b.md", IMPORT + "import importlib\nprint(importlib.import_module('toy.b').VALUE)")
+    write_chapter(root, "03-data.md", "print(open('../data/numbers.csv').read())")
     return root
 
 
@@ -75,7 +61,7 @@ def test_only_what_changed_runs_again(book: Path):
 
     (book / "lib/toy/a.py").write_text("VALUE = 10\n")
     assert ran(book) == ["01-a"]
-    assert output(book, "01-a.ipynb") == "20\n"
+    assert output(book, "01-a.md") == "20\n"
 
     (book / "lib/toy/b.py").write_text("VALUE = 20\n")
     assert stale(book) == ["02-b"]
@@ -83,9 +69,9 @@ def test_only_what_changed_runs_again(book: Path):
     (book / "data/numbers.csv").write_text("30\n")
     assert stale(book) == ["02-b", "03-data"]
     assert ran(book) == ["02-b", "03-data"]
-    assert output(book, "03-data.ipynb") == "30\n\n"
+    assert output(book, "03-data.md") == "30\n\n"
 
-    write_chapter(book, "03-data.ipynb", "print(open('../data/numbers.csv').read() + 'new')")
+    write_chapter(book, "03-data.md", "print(open('../data/numbers.csv').read() + 'new')")
     assert stale(book) == ["03-data"]
 
     (book / "lib/toy/__init__.py").write_text("# a line that both chapters read\n")
@@ -95,10 +81,8 @@ def test_only_what_changed_runs_again(book: Path):
 
 def test_prose_alone_runs_nothing_but_is_shown(book: Path):
     ran(book)
-    chapter = book / "chapters/01-a.ipynb"
-    edited = notebook.read(chapter)
-    edited.cells[1].source = "Better prose."
-    nbformat.write(edited, chapter)
+    chapter = book / "chapters/01-a.md"
+    chapter.write_text(chapter.read_text().replace("Prose.", "Better prose."))
     assert ran(book) == []
     copy = execute.executed_copy(book, chapter)
     assert copy.cells[1].source == "Better prose."
@@ -107,7 +91,7 @@ def test_prose_alone_runs_nothing_but_is_shown(book: Path):
 
 def test_parameters_and_versions_count(book: Path):
     assert ran(book, {"SIZE": 5}) == ["01-a", "02-b", "03-data"]
-    assert output(book, "01-a.ipynb") == "50\n"
+    assert output(book, "01-a.md") == "50\n"
     assert ran(book, {"SIZE": 5}) == []
     assert stale(book) == ["01-a", "02-b", "03-data"]
     (book / "requirements.lock").write_text("numpy==3\n")
@@ -117,36 +101,29 @@ def test_parameters_and_versions_count(book: Path):
 def test_a_failing_chapter_is_named_and_the_others_still_run(book: Path, tmp_path: Path):
     root = tmp_path / "book"
     shutil.copytree(book, root, ignore=shutil.ignore_patterns("_build"))
-    (root / "_toc.yml").touch()
-    write_chapter(root, "02-b.ipynb", "x = 1\nraise ValueError('n must be positive')")
-    call = [sys.executable, "-m", "flatcube.cli", "check", "--root", str(root)]
-    done = subprocess.run(call, capture_output=True, text=True)
+    write_chapter(root, "02-b.md", "x = 1\nraise ValueError('n must be positive')")
+    done = flatcube(root, "check")
     assert done.returncode == 1
-    assert "chapters/02-b.ipynb, cell 3: ValueError: n must be positive" in done.stderr
-    assert execute.is_fresh(root, root / "chapters/01-a.ipynb")
-    assert execute.is_fresh(root, root / "chapters/03-data.ipynb")
-    assert not execute.is_fresh(root, root / "chapters/02-b.ipynb")
+    assert "chapters/02-b.md, cell 3: ValueError: n must be positive" in done.stderr
+    assert execute.is_fresh(root, root / "chapters/01-a.md")
+    assert execute.is_fresh(root, root / "chapters/03-data.md")
+    assert not execute.is_fresh(root, root / "chapters/02-b.md")
 
 
 def test_outputs_that_were_just_refreshed_are_checked_against_another_run(book: Path, tmp_path: Path):
-    (tmp_path / "chapters").mkdir()
-    (tmp_path / "_toc.yml").touch()
     shutil.copy(book / "requirements.lock", tmp_path)
-    write_chapter(tmp_path, "01-a.ipynb", "import random\nprint(random.random())")
+    write_chapter(tmp_path, "01-a.md", "import random\nprint(random.random())")
     for command, code in (("notebooks", 0), ("check", 1)):
-        call = [sys.executable, "-m", "flatcube.cli", command, "--root", str(tmp_path)]
-        assert subprocess.run(call, capture_output=True).returncode == code
+        assert flatcube(tmp_path, command).returncode == code
 
 
 def test_refreshed_outputs_are_the_same_bytes_every_time(book: Path, tmp_path: Path):
     root = tmp_path / "book"
     shutil.copytree(book, root, ignore=shutil.ignore_patterns("_build"))
-    (root / "_toc.yml").touch()
     texts = []
     for _ in range(2):
-        call = [sys.executable, "-m", "flatcube.cli", "notebooks", "--root", str(root)]
-        subprocess.run(call, capture_output=True, check=True)
-        texts.append([path.read_bytes() for path in notebook.chapters(root)])
+        flatcube(root, "notebooks", check=True)
+        texts.append([edition.path(root, chapter).read_bytes() for chapter in notebook.chapters(root)])
         shutil.rmtree(root / "_build")
     assert texts[0] == texts[1]
     assert b"20" in texts[0][0]

@@ -1,51 +1,32 @@
 """The back matter in a small book: rows, links between chapters and rows, and what a wrong id does."""
 
+import csv
 import io
 import json
+import re
 import shutil
 
 import pytest
-from bs4 import BeautifulSoup
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from flatcube import fourier
 from flatcube.classroom import claims
-from flatcube.press.ledger import typeset
-from flatcube.press.reference import prose
+from flatcube.press.rows import as_csv, typeset
+from tests.press.small import build_pages
 
-CONF = """
-extensions = ["myst_parser", "flatcube.press.ledger"]
-html_theme = "basic"
-nitpicky = True
-"""
 PAGES = {
-    "index": "# Book\n\n```{toctree}\nclaims\nerrata\n01-fourier\n```\n",
+    "index": "# Book\n\n```{toctree}\nclaims\nerrata\n01-fourier\n02-sensitivity\n```\n",
     "claims": "# Claims\n\n```{ledger}\n```\n",
     "errata": "# Errata\n\n```{errata}\n```\n",
     "01-fourier": "# Fourier\n\nSee {claim}`HR-EQ17, SP-D0` and {erratum}`13`.\n",
+    "02-sensitivity": (
+        "# Sensitivity\n\nIt *grows* ({claim}`HR-EQ17, SP-D0`, {erratum}`13`). So it does {claim}`HR-EQ17`.\n\n"
+        "({claim}`HR-EQ17`)\n\n| claim | ours |\n|---|---|\n| {claim}`HR-EQ17`, {erratum}`13` | so ({claim}`SP-D0`) |\n"
+    ),
 }
-
-
-def _build(folder, pages, conf=""):
-    """Build a book with these pages; return its pages as soups by name, and the warnings."""
-    source = folder / "source"
-    source.mkdir(exist_ok=True)
-    (source / "conf.py").write_text(CONF + conf, encoding="utf-8")
-    for name, text in pages.items():
-        (source / f"{name}.md").write_text(text, encoding="utf-8")
-    warnings = io.StringIO()
-    with patch_docutils(source), docutils_namespace():
-        app = Sphinx(source, source, folder / "html", folder / "trees", "html", status=None, warning=warnings)
-        app.build()
-    files = (folder / "html").glob("*.html")
-    soups = {path.stem: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in files}
-    return soups, warnings.getvalue()
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    pages, warnings = _build(tmp_path_factory.mktemp("book"), PAGES)
+    pages, warnings = build_pages(tmp_path_factory.mktemp("book"), PAGES)
     assert warnings == ""
     return pages
 
@@ -54,12 +35,25 @@ def _by_id(page):
     return {tag["id"]: tag for tag in page.find_all(id=True)}
 
 
-def test_every_claim_has_a_row_with_its_status_in_words(book):
+def test_every_claim_has_a_row_with_its_verdict_in_words(book):
     rows = _by_id(book["claims"])
     for entry in claims.ledger():
         row = rows[f"claim-{entry.claim.id}"]
-        assert row.select_one(".fc-status").get_text() == entry.status == row["data-status"]
+        assert row.select_one(".fc-status").get_text() == entry.status == row["data-verdict"]
         assert entry.claim.location in row.get_text()
+
+
+@pytest.mark.parametrize(("page", "noun"), [("claims", "claim"), ("errata", "errat")])
+def test_rows_stand_folded_under_their_chapter_and_the_handle_counts_them(book, page, noun):
+    folds = book[page].select("section > details.fc-group")
+    assert sum(len(fold.select("tr[data-words]")) for fold in folds) == len(book[page].select("tr[data-words]")) > 50
+    for fold in folds:
+        rows, handle = fold.select("tr[data-words]"), fold.summary.get_text()
+        chapter, tally = re.fullmatch(rf"Chapter (\d+) · .+ (\d+ {noun}.*)", handle).groups()
+        total, *kinds = map(int, re.findall(r"^\d+|(?<=: )\d+", tally))
+        assert total == sum(kinds) == len(rows)
+        assert all(chapter in row["data-chapter"].split("|") for row in rows)
+        assert not fold.has_attr("open")
 
 
 def test_rows_stand_in_the_section_of_their_paper_and_ids_are_unique(book):
@@ -74,6 +68,34 @@ def test_a_checked_claim_names_its_tests_and_the_mutations_they_fail_on(book):
     for test in claims.evidence()["HR-EQ17"]:
         assert test.note in row
         assert all(mutation.sentence in row and mutation.replaces in row for mutation in test.mutations)
+    boxes = book["claims"].select("#claim-HR-EQ17 pre")
+    assert [box.get_text().partition("(")[0] for box in boxes] == [
+        f"def {test.test.split('::')[1]}" for test in claims.evidence()["HR-EQ17"]
+    ]
+    assert all(box["tabindex"] == "0" and box["aria-label"] for box in boxes)
+
+
+def test_the_row_of_an_experiment_names_both_settings_and_the_command(book):
+    row = book["claims"].find(id="claim-HR-F5b").get_text()
+    entry = next(entry for entry in claims.ledger() if entry.claim.id == "HR-F5b")
+    before, after = row.split("Our runs: ")
+    assert "Settings in the paper" in before and entry.measurement.ours in before
+    assert entry.measurement.statement[:40] in after
+    assert "flatcube verify HR-F5b" in after
+
+
+def test_the_whole_ledger_can_be_taken_along_as_a_table(book):
+    assert book["claims"].select_one("a[download]")["href"] == "_static/ledger.csv"
+    table = list(csv.DictReader(io.StringIO(as_csv(claims.DATA))))
+    assert [(row["id"], row["verdict"]) for row in table] == [(e.claim.id, e.status) for e in claims.ledger()]
+
+
+def test_the_errata_can_be_taken_along_and_stand_with_the_gravest_first(book):
+    assert book["errata"].select_one("a[download]")["href"] == "_static/errata.csv"
+    kinds = {str(erratum.number): list(claims.ERRATA).index(erratum.kind) for erratum in claims.errata()}
+    for fold in book["errata"].select("details.fc-group"):
+        order = [kinds[row["id"].removeprefix("erratum-")] for row in fold.select("tr[data-words]")]
+        assert order == sorted(order)
 
 
 def test_every_erratum_has_a_row_and_says_whether_it_is_shown(book):
@@ -92,6 +114,25 @@ def test_a_chapter_links_to_the_rows_and_the_rows_to_the_chapter(book):
     assert book["claims"].select_one('#claim-HR-EQ17 a[href="01-fourier.html"]')
 
 
+def test_in_running_text_there_is_one_quiet_mark_after_the_sentence(book):
+    page = book["02-sensitivity"]
+    first, second, alone = page.select("p > a.fc-quiet")
+    assert first["data-names"] == "HR-EQ17, SP-D0, erratum 13"
+    rows = "claims.html#claim-HR-EQ17 claims.html#claim-SP-D0 errata.html#erratum-13"
+    assert first["data-rows"] == rows and first["href"] == rows.split()[0]
+    statuses = {entry.claim.id: entry.status for entry in claims.ledger()}
+    assert first["aria-label"] == f"HR-EQ17, {statuses['HR-EQ17']}; SP-D0, {statuses['SP-D0']}; erratum 13"
+    assert "fc-erratum" in first["class"] and f"fc-{claims.family(statuses['HR-EQ17'])}" in second["class"]
+    assert [str(mark.previous_sibling) for mark in (first, second)] == [".", " So it does."]
+    assert alone.parent["class"] == ["fc-marks"]
+
+
+def test_in_a_table_the_ids_are_shown_in_full(book):
+    cells = [cell.get_text() for cell in book["02-sensitivity"].select("td")]
+    assert cells == ["HR-EQ17, erratum 13", "so (SP-D0)"]
+    assert len(book["02-sensitivity"].select("td a.fc-claim")) == 3
+
+
 def test_all_links_inside_the_book_lead_somewhere(book):
     ids = {name: _by_id(page) for name, page in book.items()}
     for name, page in book.items():
@@ -101,30 +142,64 @@ def test_all_links_inside_the_book_lead_somewhere(book):
 
 
 def test_the_filter_is_labelled_and_hidden_without_scripts(book):
-    form = book["claims"].select_one("form.fc-filter")
-    assert form.has_attr("hidden")
-    assert all(field.find_parent("label").get_text(strip=True) for field in form.select("input, select"))
+    for page in ("claims", "errata"):
+        form = book[page].select_one("form.fc-filter")
+        assert form.has_attr("hidden")
+        assert all(field.find_parent("label").get_text(strip=True) for field in form.select("input, select"))
 
 
 def test_a_link_to_nothing_is_a_warning(tmp_path):
-    text = "# Book\n\n{claim}`HR-EQ99` and {erratum}`99`\n\n{erratum}`13`\n\n```{library} flatcube.nowhere\n```\n"
-    _, warnings = _build(tmp_path, {"index": text})
+    text = "# Book\n\n{claim}`HR-EQ99` and {erratum}`99`\n\n{erratum}`13`\n"
+    _, warnings = build_pages(tmp_path, {"index": text})
     assert "HR-EQ99 is not an id of claims.csv" in warnings
     assert "99 is no number of errata.csv" in warnings
     assert "no page has the row erratum-13" in warnings
-    assert "there is no module flatcube.nowhere" in warnings
 
 
 def test_new_evidence_changes_the_page(tmp_path):
-    data = shutil.copytree(claims.DATA, tmp_path / "data")
-    conf = f"from pathlib import Path\nflatcube_data = Path({str(data)!r})\n"
+    book = tmp_path / "book"
+    data = shutil.copytree(claims.DATA, book / "data")
+    shutil.copy(claims.DATA.parent / "_toc.yml", book)
+    shutil.copytree(claims.DATA.parent / "chapters", book / "chapters", ignore=shutil.ignore_patterns("*.ipynb"))
+    conf = f"flatcube_data = Path({str(data)!r})\n"
     pages = {"index": "# Book\n\n```{ledger}\n```\n"}
-    before, _ = _build(tmp_path, pages, conf)
+    before, _ = build_pages(tmp_path, pages, conf)
     evidence = json.loads((data / "evidence.json").read_text(encoding="utf-8"))
     del evidence["HR-EQ17"]
     (data / "evidence.json").write_text(json.dumps(evidence), encoding="utf-8")
-    after, _ = _build(tmp_path, pages, conf)
-    assert [book["index"].find(id="claim-HR-EQ17")["data-status"] for book in (before, after)] == ["checked", "open"]
+    after, _ = build_pages(tmp_path, pages, conf)
+    assert [book["index"].find(id="claim-HR-EQ17")["data-verdict"] for book in (before, after)] == ["holds", "open"]
+
+
+def test_a_row_whose_formula_we_could_not_read_says_so_in_sight(book):
+    for claim in claims.claims().values():
+        if "formula missing" in claim.settings:
+            row = book["claims"].find(id=f"claim-{claim.id}")
+            (said,) = (part for part in row.find_all("p") if "formula missing" in part.get_text())
+            assert said.find_parent("details") == row.find_parent("details")  # only the fold of its chapter
+
+
+def test_a_claim_without_a_verdict_gives_its_reason(book):
+    for entry in claims.ledger():
+        if entry.reason and entry.status == entry.reason.verdict:
+            assert entry.reason.reason in book["claims"].find(id=f"claim-{entry.claim.id}").get_text()
+
+
+def test_a_test_that_is_gone_turns_its_row_to_open_and_fails_the_build(tmp_path):
+    book = tmp_path / "book"
+    data = shutil.copytree(claims.DATA, book / "data")
+    shutil.copy(claims.DATA.parent / "_toc.yml", book)
+    for name in ("chapters", "tests"):
+        ignored = shutil.ignore_patterns("*.ipynb", "__pycache__")
+        shutil.copytree(claims.DATA.parent / name, book / name, ignore=ignored)
+    conf = f"flatcube_data = Path({str(data)!r})\n"
+    pages = {"index": "# Book\n\n```{ledger}\n```\n"}
+    (only,) = (test.test for test in claims.evidence()["SP-L19"])
+    path = book / only.partition("::")[0]
+    path.write_text(path.read_text(encoding="utf-8").replace(f"def {only.partition('::')[2]}(", "def test_other("))
+    after, warnings = build_pages(tmp_path, pages, conf)
+    assert after["index"].find(id="claim-SP-L19")["data-verdict"] == "open"
+    assert f"SP-L19: its test {only} is gone" in warnings  # and warnings are errors
 
 
 @pytest.mark.parametrize(
@@ -140,24 +215,3 @@ def test_new_evidence_changes_the_page(tmp_path):
 )
 def test_plain_text_is_typeset(text, expected):
     assert typeset(text, ["HR-TAB1"]) == expected
-
-
-def test_the_library_reference_follows_the_plan_and_lists_public_names_in_reading_order(tmp_path):
-    pages, warnings = _build(
-        tmp_path, {"index": "# Library\n\n```{library} flatcube.cube\n```\n\n```{subjects}\n```\n"}
-    )
-    assert warnings == ""
-    titles = [tag["id"] for tag in pages["index"].select("section > section")]
-    assert titles[:2] == ["flatcube-cube", "flatcube-fourier"]
-    assert len(titles) == len(set(titles))
-    section = pages["index"].find(id="flatcube-fourier")
-    assert [tag.get_text() for tag in section.select(".fc-api h3")] == fourier.__all__
-    spectrum = section.find(id="flatcube.fourier.Spectrum").find_parent(class_="fc-api").get_text()
-    assert "low_degree(degree: int)" in spectrum
-    assert "_terms" not in spectrum
-
-
-def test_docstrings_keep_code_and_emphasis():
-    assert prose("A *table* of ``2**n`` or `n`, (f * g)(x), c_S") == (
-        "A <em>table</em> of <code>2**n</code> or <code>n</code>, (f * g)(x), c<sub>S</sub>"
-    )

@@ -67,3 +67,18 @@ def test_write_leaves_an_unchanged_file_alone(tmp_path):
     stamp = path.stat().st_mtime_ns
     notebook.write(notebook.clean(example()), path)
     assert path.stat().st_mtime_ns == stamp
+
+
+def test_numbers_in_prose_agree_as_numbers():
+    old, new = example(), example()
+    old.cells[0].source, new.cells[0].source = "A share of 0.1234 is wrong.", "A share of 0.1235 is wrong."
+    assert notebook.first_difference(notebook.clean(old), notebook.clean(new)) is None
+    new.cells[0].source = "A share of 0.2 is wrong."
+    assert "cell 1 differs" in notebook.first_difference(notebook.clean(old), notebook.clean(new))
+
+
+def test_a_chapter_says_its_title_and_its_room(tmp_path):
+    (tmp_path / "01-a.md").write_text("---\nroom: toys\n---\n\n# Two *toys*\n\n```{code-cell}\n1\n```\n")
+    assert notebook.title(tmp_path / "01-a.md") == "Two toys"
+    assert notebook.front_matter(tmp_path / "01-a.md") == {"room": "toys"}
+    assert [cell.cell_type for cell in notebook.read(tmp_path / "01-a.md").cells] == ["markdown", "code"]

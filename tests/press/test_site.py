@@ -7,9 +7,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from flatcube.press import notebook, site
+from flatcube.press import site
+from tests.press.small import write_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,7 +22,7 @@ def book(tmp_path: Path) -> Path:
     (tmp_path / "_build").mkdir()
     (tmp_path / "_build/frontend").symlink_to(ROOT / "_build/frontend")
     (tmp_path / "chapters").mkdir()
-    for name in ("_config.yml", "requirements.lock"):
+    for name in ("_config.yml", "requirements.lock", "LICENSE", "LICENSE-TEXT"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "data", tmp_path / "data")
     shutil.copy(ROOT / "chapters/references.bib", tmp_path / "chapters")
@@ -34,9 +35,7 @@ def book(tmp_path: Path) -> Path:
 def write_chapter(root: Path, code: str) -> None:
     """The only chapter: a title and one code cell."""
     cells = [new_code_cell("SEED = 1", metadata={"tags": ["parameters"]}), new_code_cell(code)]
-    chapter = new_notebook(cells=cells)
-    chapter.cells.insert(0, {"cell_type": "markdown", "metadata": {}, "source": "# One", "id": "x"})
-    notebook.write(notebook.clean(chapter), root / "chapters/01-one.ipynb")
+    write_text(root / "chapters/01-one.md", [new_markdown_cell("# One"), *cells])
 
 
 def build(root: Path) -> subprocess.CompletedProcess:
@@ -50,7 +49,15 @@ def test_a_sound_book_builds_once_and_then_is_up_to_date(book: Path):
     assert first.returncode == 0, first.stderr
     assert "is built" in first.stdout
     assert (book / "_build/html/chapters/01-one.html").exists()
+    assert (book / "_build/html/notebooks/01-one.ipynb").exists()
+    assert "_static/searchtools.js: Sphinx" in (book / "_build/html/licences.txt").read_text(encoding="utf-8")
+    assert 'href="../licences.txt"' in (book / "_build/html/chapters/01-one.html").read_text(encoding="utf-8")
+    assert not [*(book / "_build/html/_static").glob("*button*"), *(book / "_build/html/_static").glob("s[ct]*s/")]
     assert "is up to date" in build(book).stdout
+    (book / "_build/html/chapters/01-one.html").unlink()
+    again = build(book)
+    assert "_build/html/chapters/01-one.html is not as the press left it: the site is built again." in again.stderr
+    assert (book / "_build/html/chapters/01-one.html").exists()
 
 
 def test_a_broken_reference_fails_every_time(book: Path):
@@ -65,7 +72,7 @@ def test_a_failing_cell_fails(book: Path):
     write_chapter(book, "1 / 0")
     done = build(book)
     assert done.returncode != 0
-    assert "chapters/01-one.ipynb, cell 3: ZeroDivisionError" in done.stderr
+    assert "chapters/01-one.md, cell 3: ZeroDivisionError" in done.stderr
 
 
 def test_an_outside_address_fails(book: Path):
@@ -96,6 +103,7 @@ def test_packing_twice_gives_the_same_bytes(tmp_path: Path):
     html = tmp_path / "_build/html"
     html.mkdir(parents=True)
     (html / "index.html").write_text("hello")
+    (tmp_path / "_build/site.json").write_text("{}")
     first = site.pack(tmp_path).read_bytes()
     (html / "index.html").touch()
     assert site.pack(tmp_path).read_bytes() == first

@@ -1,0 +1,8 @@
+"""Chapter 10's notebook keeps what all notebooks promise, and runs at a smaller size."""
+
+from tests.notebooks.notebook_tests import NotebookTests
+
+
+class TestNotebook(NotebookTests):
+    room = "pacbayes"
+    smaller = {"SEED": 7, "T": 12}

@@ -1,0 +1,81 @@
+"""What chapter 11 says in words about its networks and bounds, held to the library."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from flatcube import cube, scratchpad
+from flatcube.scratchpad import AUTOMATA, Automaton, Price
+from tests import rooms
+
+
+def outputs(table, symbols, written, beta):
+    """One step of the chapter's transformer, from its description: softmax, mean of unit vectors, one ReLU an entry."""
+    states, T = len(table), len(symbols)
+    codes = np.arange(T + len(written)) % T
+    weights = np.where(codes == codes[-1], math.exp(beta), 1.0)
+    mean = np.bincount([*(states + np.array(symbols)), *written], weights / weights.sum(), sum(table.shape))
+    found = np.zeros(states)
+    for (p, x), after in np.ndenumerate(table):
+        found[after] += max(4 * (mean[p] + mean[states + x]) - 3, 0)
+    return found
+
+
+@pytest.mark.parametrize("T", [2, 3, 5, 8])
+def test_a_transformer_writes_every_automaton_if_it_looks_loud_enough(T):
+    rng = np.random.default_rng(T)
+    for states, symbols in ((2, 2), (3, 2), (5, 4)) * 4:
+        automaton, string = Automaton(rng.integers(0, states, (states, symbols)), ()), rng.integers(0, symbols, T)
+        power, truth = 3.01 * (T - 1), automaton.run(string)
+        for t in range(1, T + 1):
+            found, others = outputs(automaton.table, string, truth[:t], math.log(power)), T + t - 2
+            leak = others / (2 * power + others)
+            assert found[truth[t]] >= 1 - 4 * leak - 1e-12 > 0
+            assert np.flatnonzero(found).tolist() == [truth[t]]
+
+
+def test_below_the_threshold_some_state_may_be_lost():
+    table, string = np.array([[0, 1], [1, 0]]), [0] * 7 + [1]
+    found = outputs(table, string, [0] * 8, math.log(2.9 * 7))
+    assert found.argmax() == 1 and found[1] > 0  # the others hold the same state: lucky
+    worst = np.array([[1, 1], [2, 2], [2, 2]])
+    assert outputs(worst, [1, 0], [0, 1], math.log(2.9)).max() == 0
+
+
+def test_the_formula_for_delta_stands_beside_its_condition():
+    text = (rooms.ROOT / "chapters" / "11-scratchpad.md").read_text(encoding="utf-8")
+    (formula,) = re.findall(r"^\$\$\\log\\delta=.*$", text, re.MULTILINE)
+    assert r"if}\quad\frac{\sigma^2}2\mathrm{Tr}\,H<\frac14" in formula
+
+
+def test_seven_times_as_much_at_each_doubling_until_there_is_no_delta():
+    found = [scratchpad.log_delta(scratchpad.one_pass(T), sigma=3e-4, m=1e12) for T in (4, 8, 16, 32, 64, 128)]
+    rises = np.diff(found[:4])
+    assert (rises > 0).all() and rises[1:] / rises[:-1] == pytest.approx([7, 7], rel=0.2)
+    assert found[4] == found[5] == math.inf
+
+
+def test_a_hurried_step_of_parity_feels_one_bit_more_than_it_reads_of_the_string():
+    for r in (1, 2, 5):
+        words = cube.to_bits(cube.points(r)).astype(int)
+        table = (np.arange(2)[:, None] + words.sum(axis=1)) % 2
+        assert scratchpad.step_sensitivity(Automaton(table, (1,))) == r + 1
+    assert scratchpad.step_sensitivity(AUTOMATA["parity"]) == 2
+
+
+def test_the_bound_for_strides_is_lowest_at_two_bits_and_rises_in_proportion_in_the_end():
+    def bound(r, T=256):
+        wave = scratchpad.one_pass(r + 1)
+        return scratchpad.error_bound(Price(wave.norms, wave.traces, steps=T // r), m=1e15).value
+
+    found = [bound(2**k) for k in range(9)]
+    assert min(found) == found[1] and np.all(np.diff(found[1:]) > 0)
+    assert found[-1] / found[-2] == pytest.approx(2, rel=0.03)
+    assert scratchpad.error_bound(scratchpad.step(256, code="binary"), m=1e15).value < found[1]
+
+
+def test_norm_and_trace_of_a_pass_are_cubes():
+    price = scratchpad.one_pass(1024)
+    assert price.norm2 == pytest.approx(32 * 1024**3, rel=0.01) and price.trace == pytest.approx(40 * 1024**3, rel=0.01)

@@ -1,0 +1,8 @@
+"""Chapter 2's notebook keeps what all notebooks promise, and runs at a smaller size."""
+
+from tests.notebooks.notebook_tests import NotebookTests
+
+
+class TestNotebook(NotebookTests):
+    room = "sensitivity"
+    smaller = {"SEED": 7, "N": 5}

@@ -1,0 +1,62 @@
+"""The code still computes what is stored: a start of what each experiment of chapter 14 has stored, computed again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from flatcube.experiments import engine, store
+from flatcube.sparse_functions import learners, overfit, progress, sparse_and, sparse_parity
+
+RECORDED = {"and": (4, 16, 49), "progress": (3, 4, 8, 13)}  # of version 1
+_OUTCOMES = {"reached", "steps"}  # known at the end only
+
+
+def _same(stored: str, value: object) -> bool:
+    if isinstance(value, str):
+        return stored == value
+    return float(stored) == pytest.approx(value, rel=1e-4, abs=1e-9, nan_ok=True)
+
+
+def _different(name: str, row: dict, keys: tuple[str, ...]) -> list[str]:
+    rows = [one for one in store.load(name) if all(_same(one[key], row[key]) for key in keys)]
+    assert len(rows) == 1 and rows[0].keys() == row.keys()
+    return [key for key, value in row.items() if key not in _OUTCOMES and not _same(rows[0][key], value)]
+
+
+def _first(module) -> tuple[dict, tuple[str, ...]]:
+    """The first row of the first trial of an experiment, before any training."""
+    (trial, *_) = module.EXPERIMENT.trials("book")
+    row, *_ = module.trial(replace(trial, seeds=trial.seeds[:1], steps=1))
+    assert row["step"] == 0
+    return row, tuple(key for key in ("arm", "T", "std", "hidden", "m", "layers", "seed", "step") if key in row)
+
+
+@pytest.mark.parametrize("module", [overfit, sparse_parity, progress])
+def test_networks_begin_as_stored(module):
+    row, keys = _first(module)
+    assert _different(module.EXPERIMENT.name, row, keys) == []
+
+
+def test_other_first_weights_are_found_out(monkeypatch):
+    right = learners.networks
+    monkeypatch.setattr(learners, "networks", lambda T, seeds, **rest: right(T, [seed + 1 for seed in seeds], **rest))
+    for module, seen in ((overfit, "loss"), (progress, "logits")):
+        row, keys = _first(module)
+        assert seen in _different(module.EXPERIMENT.name, row, keys)
+
+
+def test_a_network_that_found_its_set_finds_it_again():
+    """With many examples of few bits: success does not hang on rounding, the step may by one record."""
+    (experiment,) = engine.named("sparse_and")
+    trial = max(experiment.trials("book"), key=lambda one: (-one.T, one.m, -one.seeds[0]))
+    stored = [row for row in store.load("sparse_and") if (int(row["T"]), int(row["m"])) == (trial.T, trial.m)]
+    seed, ended = next((int(row["seed"]), int(row["ended"])) for row in stored if row["success"] == "1")
+    (row,) = sparse_and.trial(replace(trial, seeds=(seed,)))
+    assert row["success"] == 1 and abs(row["ended"] - ended) <= 20
+
+
+def test_the_planted_sets_are_those_of_version_1():
+    rng = np.random.default_rng([50, 60, 0])
+    assert learners.planted(50, 3, rng=rng) == RECORDED["and"]
+    assert progress.members(progress.EXPERIMENT.trials("book")[0]) == RECORDED["progress"]

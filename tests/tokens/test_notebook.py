@@ -1,0 +1,8 @@
+"""Chapter 15's notebook keeps what all notebooks promise, and runs at a smaller size."""
+
+from tests.notebooks.notebook_tests import NotebookTests
+
+
+class TestNotebook(NotebookTests):
+    room = "tokens"
+    smaller = {"SEED": 1, "T": 5}

@@ -1,0 +1,132 @@
+"""The rules by which the experiments of chapter 15 judge the paper, on made-up rows where the verdict is known."""
+
+import pytest
+
+from flatcube.tokens import cues, images, sentences, vision
+
+
+def _verdicts(found):
+    assert all(one["statement"] and "nan" not in one["statement"] for one in found)
+    return {one["id"]: one["verdict"] for one in found}
+
+
+# --- two cues ---------------------------------------------------------------------------------------------------------
+
+
+def _followers(rule, cosine=0.99, top=True):
+    """Networks that go by what ``rule`` says of a setting: 1 for frequent tokens, −1 for sparse ones."""
+    rows = []
+    for n_s, n_f, n_d, m, M in (*cues.TABLE, *cues.SWEEP):
+        for seed in range(3):
+            row = {"n_s": n_s, "n_f": n_f, "n_d": n_d, "m": m, "M": M, "seed": seed, "epoch": 8, "train": 1.0,
+                   "test": 1.0, "flipped": 0.0, "sparse": cosine, "frequent": cosine, "irrelevant": 0.0, "mean": 0.9,
+                   "mass_sparse": 0.1, "mass_frequent": 0.2, "mass_irrelevant": 0.7, "sensitivity": 0.01,
+                   "error": 0.001}  # fmt: skip
+            (one,) = cues.ends([row])
+            frequent = rule(one) > 0
+            mass = {"mass_frequent" if frequent else "mass_sparse": 0.8, "mass_irrelevant": 0.1} if top else {}
+            rows.append(row | {"flipped": 1.0 if frequent else 0.0} | mass)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (_followers(lambda one: one["quiet"]),
+         {"VA-F3L": "agrees", "VA-F3R": "agrees", "VA-F3X": "agrees", "VA-X5": "agrees"}),
+        (_followers(lambda one: one["signal"], 0.8, False),
+         {"VA-F3L": "agrees in part", "VA-F3R": "agrees in part", "VA-F3X": "differs", "VA-X5": "agrees"}),
+        (_followers(lambda one: one["seed"] - 0.5, 0.8, False),
+         {"VA-F3L": "differs", "VA-F3R": "differs", "VA-F3X": "differs"}),
+    ],
+)  # fmt: skip
+def test_which_cue_is_followed(rows, expected):
+    found = _verdicts(cues.measured(rows))
+    assert {claim: found[claim] for claim in expected} == expected
+
+
+def test_the_two_rules_disagree_in_the_control_only_one_way():
+    told = {tuple(one[name] for name in ("n_s", "n_f", "n_d", "m")): (one["quiet"], one["signal"])
+            for one in cues.summary(_followers(lambda one: 1))["settings"]}  # fmt: skip
+    assert told[1, 17, 3, 20] == (1, -1) and told[1, 17, 7, 20] == (1, 1) and told[3, 5, 1, 16] == (-1, -1)
+    assert told[1, 32, 7, 36] == (1, 0)  # 19 right and 13 wrong tokens: 6²/36 = 1
+    assert (-1, 1) not in told.values()
+
+
+# --- images -----------------------------------------------------------------------------------------------------------
+
+
+def _pictures(sensitivity, accuracy, whole=None):
+    """Four networks of each kind, with the sensitivity that a function of kind and σ gives, and the accuracy."""
+    rows = []
+    for kind in vision.RATES:
+        for seed in range(4):
+            off = 1 + 0.01 * seed
+            numbers = [("token", level, sensitivity(kind, level)) for level in vision.SIGMAS]
+            numbers += [("whole", level, (whole or sensitivity)(kind, level)) for level in vision.WHOLE]
+            numbers += [(what, k, accuracy(kind, k)) for what in images.CORRUPTIONS for k in (1, 2, 3)]
+            rows += [{"source": "fashion", "kind": kind, "seed": seed, "train": 0.9, "final": 1, "what": what,
+                      "level": round(level, 4), "error": 0.0,
+                      "value": value * (off if what in ("token", "whole") else 1)}
+                     for what, level, value in [*numbers, ("clean", 0, 0.9)]]  # fmt: skip
+    return rows
+
+
+def _apart(kind, sigma):
+    return (0.01 if kind == "vit" else 0.05) * sigma
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (_pictures(_apart, lambda kind, k: 0.9 - _apart(kind, k), lambda kind, sigma: 0.2 * _apart(kind, sigma)),
+         dict.fromkeys(["VA-S5-FM", "VA-F4", "VA-S5-CM", "VA-F14", "VA-TAB4", "VA-F7", "VA-F17"], "agrees")),
+        (_pictures(lambda kind, sigma: _apart("cnn" if kind == "vit" else "vit", sigma),
+                   lambda kind, k: 0.5 if kind == "vit" else 0.8 - 0.01 * len(kind)),
+         {"VA-S5-FM": "differs", "VA-F4": "differs", "VA-S5-CM": "agrees in part", "VA-F14": "differs",
+          "VA-TAB4": "differs", "VA-F17": "differs"}),
+        (_pictures(lambda kind, sigma: 0.1 if kind == "vit" else 0.05 * sigma, lambda kind, k: 0.1 * len(kind)),
+         {"VA-F14": "agrees in part", "VA-S5-FM": "agrees"}),
+    ],
+)  # fmt: skip
+def test_images(rows, expected):
+    found = _verdicts(vision.measured(rows))
+    assert {claim: found[claim] for claim in expected} == expected
+    assert {one["setting"] for one in vision.measured(rows)} == {"smaller", "stand-in"}
+
+
+# --- sentences --------------------------------------------------------------------------------------------------------
+
+
+def _readers(level, first=0.0, late=0.0):
+    """Four networks of each kind: their sensitivities, what <s> has more, and what late words of some kinds have."""
+    rows = []
+    for kind, value in level.items():
+        for seed in range(4):
+            off = 1 + 0.01 * seed
+            common = {"source": "films", "kind": kind, "layers": 2, "seed": seed, "train": 0.96, "test": 0.7}
+            numbers = [(0, 0, "token", 15.0, -1, value), *((1, 5, "token", v, -1, value) for v in sentences.VARIANCES),
+                       *((1, 5, what, at, -1, value) for what, at in (("held", 15.0), ("swap", 0.0)))]  # fmt: skip
+            recent = late if kind in ("lstm", "causal") else 0.0
+            numbers += [(1, 5, "token", 15.0, k, value + (recent if k < 4 else 0.0)) for k in range(1, 18)]
+            numbers += [(1, 5, "token", 15.0, 0, value + (first if kind == "softmax" else 0.5 * first))]
+            rows += [common | {"final": final, "epoch": epoch, "what": what, "level": at, "position": position,
+                               "value": off * value, "error": 0.0}
+                     for final, epoch, what, at, position, value in numbers]  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (_readers({"lstm": 0.15, "softmax": 0.02, "relu": 0.01, "causal": 0.05}, 0.02, 0.03),
+         dict.fromkeys(["VA-F5", "VA-F20", "VA-S6-RELU", "VA-F19", "VA-F21", "VA-F6"], "agrees")),
+        (_readers({"lstm": 0.01, "softmax": 0.02, "relu": 0.03, "causal": 0.015}, -0.005, -0.002),
+         {"VA-F5": "differs", "VA-F20": "differs", "VA-S6-RELU": "differs", "VA-F21": "differs"}),
+        (_readers({"lstm": 0.15, "softmax": 0.02, "relu": 0.01, "causal": 0.01}, -0.02, 0.03),
+         {"VA-F21": "agrees in part", "VA-F6": "agrees in part"}),
+    ],
+)  # fmt: skip
+def test_sentences(rows, expected):
+    found = _verdicts(sentences.measured(rows))
+    assert {claim: found[claim] for claim in expected} == expected
