@@ -46,6 +46,12 @@ class ExerciseTests:
     # For each exercise a function of its arguments that computes the answer in another way.
     library: dict[str, Callable]
 
+    @pytest.fixture(autouse=True)
+    def the_same_instances_in_every_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A reader gets fresh instances with every check; a test that fails must fail again."""
+        monkeypatch.setenv("FLATCUBE_PRESS", "1")
+        monkeypatch.setattr(exercises, "_calls", Counter())
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         ids = rooms.identifiers(self.room)
         if "cell" in metafunc.fixturenames:
