@@ -169,7 +169,7 @@ What is KL here? Give the largest $q$ that the inequality allows; $\hat p$ may b
     why="No sharpness, no noise: what can be said in few bits cannot overfit. It is Occam's razor with a number.",
     instances=_programs,
 )
-def razor(loss: float, bits: int, m: int, delta: float) -> float:
+def promised_error(loss: float, bits: int, m: int, delta: float) -> float:
     """The largest error that the kl inequality allows for one of 2^bits networks."""
     budget = (bits * np.log(2) + np.log(2 * np.sqrt(m) / delta)) / m
     low, high = loss, 1.0
@@ -193,27 +193,27 @@ def _budget(bits: float, m: int, delta: float, root: bool = True) -> float:
     return (bits + math.log((2 * math.sqrt(m) if root else 1) / delta)) / m
 
 
-razor.mistake(
+promised_error.mistake(
     "You take the number of bits for the divergence. Natural logarithms count in other units than bits.",
     lambda p, bits, m, delta: _largest(p, _budget(bits, m, delta)),
 )
-razor.mistake(
+promised_error.mistake(
     "Your divergence is 0. A posterior on one network is far from a prior that is spread over all.",
     lambda p, bits, m, delta: _largest(p, _budget(0, m, delta)),
 )
-razor.mistake(
+promised_error.mistake(
     "The confidence costs log(2√m/δ) in the kl inequality, not log(1/δ).",
     lambda p, bits, m, delta: _largest(p, _budget(bits * math.log(2), m, delta, root=False)),
 )
-razor.mistake(
+promised_error.mistake(
     "You add √(budget/2), which Pinsker's inequality allows. The kl inequality promises less.",
     lambda p, bits, m, delta: p + math.sqrt(_budget(bits * math.log(2), m, delta) / 2),
 )
-razor.mistake(
+promised_error.mistake(
     "You add the whole budget to the error, as if kl were a difference.",
     lambda p, bits, m, delta: p + _budget(bits * math.log(2), m, delta),
 )
-razor.mistake(
+promised_error.mistake(
     "With errors it is right; without any, your promise is no error at all. There the first term of kl is 0.",
     lambda p, bits, m, delta: _largest(p, _budget(bits * math.log(2), m, delta)) if p else 0.0,
 )

@@ -78,6 +78,24 @@ def test_no_problem_has_the_title_or_the_name_of_another():
     assert len({task.name for task in TASKS.values()}) == len({task.title for task in TASKS.values()}) == len(TASKS)
 
 
+@pytest.fixture(scope="module")
+def public() -> str:
+    """All that goes into the wheel, onto the site and into the packs of its pages: the library, the texts, the data."""
+    kinds = {".py", ".md", ".yml", ".json", ".js", ".csv", ".ipynb"}
+    folders = (rooms.ROOT / name for name in ("lib", "chapters", "data"))
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in kinds]
+    return "\n".join(path.read_text(encoding="utf-8") for path in files)
+
+
+@pytest.mark.parametrize("id", TASKS)
+def test_a_solution_stands_nowhere_else(id: str, public: str):
+    task = TASKS[id]
+    assert "class Problem(Exercise)" in public  # it was searched
+    shown = set(task.stub().splitlines())
+    body = "\n".join(line for line in task.code().splitlines() if line not in shown)
+    assert [word for word in (f"def {task.name}(", task.why, body) if word in public] == []
+
+
 def test_an_unknown_problem_is_named(tmp_path: Path):
     with pytest.raises(ValueError, match="There is no problem '2.Z'; there are 2.A, "):
         problems.chosen(["2.A", "2.B"], ["2.Z"])
