@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     handing_out = command(_assign)
     handing_out.add_argument("problems", nargs="+", help="problems, such as 2.A, or chapters, such as 2")
     handing_out.add_argument("--out", type=Path, metavar="FILE", help="the notebook (default: assignment-….ipynb)")
+    handing_out.add_argument("--otter", action="store_true", help="a folder for otter-grader: its notebook, its tests")
     marking = command(_grade)
     marking.add_argument("files", nargs="+", type=Path, help="notebooks, or answers exported from pages (.json)")
     marking.add_argument("--problems", nargs="+", default=[], metavar="ID", help="what is marked (default: found out)")
@@ -284,9 +285,9 @@ def _new_chapter(root: Path, options: argparse.Namespace) -> None:
 @_explained
 def _assign(root: Path, options: argparse.Namespace) -> None:
     """Write an assignment: a student's notebook with problems of the second set, without solutions."""
-    from flatcube.grading import assignments
+    from flatcube.grading import assignments, otter
 
-    print(assignments.write(root, options.problems, options.out))
+    print((otter if options.otter else assignments).write(root, options.problems, options.out))
 
 
 @_explained

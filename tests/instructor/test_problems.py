@@ -8,7 +8,7 @@ import pytest
 
 from flatcube.classroom import problems
 from flatcube.classroom.exercises import same
-from flatcube.classroom.exercises.answers import Unfit
+from flatcube.classroom.exercises.answers import EXACT, Unfit
 from flatcube.grading.plain import packed, unpacked
 from flatcube.press import notebook
 from tests import rooms
@@ -62,6 +62,7 @@ def test_a_problem_is_whole(id: str):
     assert len(set(task.hints)) == 2 and hints.given_away(task) == []
     assert task.text.strip() and 1 <= task.difficulty <= 3 and task.points >= 1 and not task.is_value
     assert task.cost is None and task.look is None  # both ask for the function itself, which the grader has not got
+    assert task.exact == EXACT  # a student's notebook asks for no other
 
 
 @pytest.mark.parametrize("id", TASKS)

@@ -15,6 +15,7 @@ are printed there. Marks come from other instances (see `flatcube.grading`).
 from __future__ import annotations
 
 import base64
+import copy
 import functools
 import importlib.util
 import inspect
@@ -32,7 +33,7 @@ from flatcube.classroom.exercises import Exercise
 from flatcube.classroom.exercises.answers import Unfit, difference, run, same
 from flatcube.classroom.exercises.feedback import Feedback
 
-__all__ = ["FOLDER", "Problem", "problem", "load", "chosen", "try_out", "visible"]
+__all__ = ["FOLDER", "Problem", "problem", "load", "chosen", "visible", "hidden", "try_out"]
 
 FOLDER = "instructor"
 _tried: Counter[str] = Counter()  # wrong tries of each problem
@@ -101,33 +102,66 @@ def _module(path: Path) -> dict[str, Any]:
 
 def visible(task: Problem, seed: int, count: int = 2) -> str:
     """The cell in which a student tries an answer on the shortest examples; hints are there, but not for the eye."""
-    rows = task.instances(np.random.default_rng(seed))
-    lines = sorted((f"    ({_literal(row)}, {_literal(task.solution(*row))})," for row in rows), key=len)[:count]
+    examples = sorted((_example(task, row) for row in task.instances(np.random.default_rng(seed))), key=len)[:count]
     hints = base64.b64encode(json.dumps(task.hints).encode()).decode()
-    head = [f'try_out("{task.id}", {task.name}, "{", ".join(task.arguments)}", [  # arguments, and what should come']
-    return "\n".join([*head, *lines, f'], hints="{hints}")'])
+    return _trial(task, examples, f'hints="{hints}"')
 
 
-def try_out(id: str, answer: Any, arguments: str, examples: list[tuple[tuple, Any]], *, hints: str = "") -> Feedback:
-    """Compare an answer with the examples beside it. A wrong one gets a hint; what is marked are other instances."""
+def hidden(task: Problem, seed: int) -> str:
+    """The same call with all instances of a seed, and with what each known mistake gives on them."""
+    rows = task.instances(np.random.default_rng(seed))
+    known = [(words, [mistake(*row) for row in rows]) for words, mistake in task.mistakes]
+    told = "\n".join(f"    {_literal(one)}," for one in known)
+    return _trial(task, [_example(task, row) for row in rows], f"known=[  # mistakes\n{told}\n]")
+
+
+def _example(task: Problem, row: tuple) -> str:
+    return f"    ({_literal(row)}, {_literal(task.solution(*row))}),"
+
+
+def _trial(task: Problem, examples: list[str], rest: str) -> str:
+    head = f'try_out("{task.id}", {task.name}, "{", ".join(task.arguments)}", [  # arguments, and what should come'
+    return "\n".join([head, *examples, f"], {rest})"])
+
+
+def try_out(
+    id: str,
+    answer: Any,
+    arguments: str,
+    examples: list[tuple[tuple, Any]],
+    *,
+    hints: str = "",
+    known: Iterable[tuple[str, list]] = (),
+) -> Feedback:
+    """Compare an answer with the examples beside it. A wrong one gets a hint; what is marked are other instances.
+
+    `known` are mistakes, each with its sentence and what it gives on all examples.
+    """
     task = _Shown(id, getattr(answer, "__name__", "your answer"), arguments.split(", "))
     trials, wanted = [trial for trial, _ in examples], [right for _, right in examples]
     try:
-        if callable(answer) and answer(*trials[0]) in (None, ...):
+        if callable(answer) and answer(*copy.deepcopy(trials[0])) in (None, ...):
             return Feedback("open", f"Replace the `...` in `{task.name}`, and run its cell and this one.")
     except Exception:  # `run` says what is wrong with it; an array is like neither
         pass
     try:
         got = run(answer, trials, task)
-        if all(same(mine, right) for mine, right in zip(got, wanted, strict=True)):
+        if _all_same(got, wanted):
             return Feedback("right", f"All {len(trials)} examples agree. Marks are given on others.{_said(id)}")
-        problem = difference(got, wanted, trials, task).replace("fresh trials", "examples")
+        problem = next((words for words, given in known if _all_same(got, given)), None)
+        problem = problem or difference(got, wanted, trials, task).replace("fresh trials", "examples")
     except Unfit as unfit:
         return Feedback("unfit", str(unfit))
-    known = json.loads(base64.b64decode(hints)) if hints else []
+    if not hints:
+        return Feedback("wrong", problem)
+    helps = json.loads(base64.b64decode(hints))
     _tried[id] += 1
-    _hinted[id] = min(_tried[id], len(known))
-    return Feedback("wrong", f"{problem}{_said(id)}", known[_hinted[id] - 1] if known else None)
+    _hinted[id] = min(_tried[id], len(helps))
+    return Feedback("wrong", f"{problem}{_said(id)}", helps[_hinted[id] - 1])
+
+
+def _all_same(got: list, wanted: list) -> bool:
+    return all(same(mine, right) for mine, right in zip(got, wanted, strict=True))
 
 
 def _said(id: str) -> str:

@@ -6,7 +6,7 @@ It needs the installed library and nothing else. What it carries on the side, in
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import nbformat
@@ -16,7 +16,7 @@ from flatcube.classroom import problems
 from flatcube.classroom.problems import Problem
 from flatcube.press import notebook
 
-__all__ = ["EXAMPLES", "NAME", "OURS", "notebook_of", "write", "asked"]
+__all__ = ["EXAMPLES", "NAME", "OURS", "examples", "notebook_of", "write", "named", "name", "asked"]
 
 OURS = "flatcube"  # the key in the metadata of a notebook
 NAME = "NAME"  # the variable with the name of the student
@@ -26,27 +26,44 @@ _HEAD = """# {title}
 
 Write your name into the first cell. Under every problem there are two cells: in the first replace the `...`; the second
 tries your answer on a few examples, and helps with a hint if they disagree. Marks are given on other instances, which
-are drawn when the notebooks have been handed in, so an answer that was made for the examples earns none.
+{others}, so an answer that was made for the examples earns none.
 
-You may use numpy and everything in `flatcube`. A cell may take {seconds} seconds. When it is marked there is no network
-and no other file than this one. Hand in this notebook, saved, under a file name of your own.
+You may use numpy and everything in `flatcube`. {rules} Hand in this notebook, saved, under a file name of your own.
 """
+_OTHERS = "are drawn when the notebooks have been handed in"
+_RULES = """A cell may take 20 seconds. When it is marked there is no network
+and no other file than this one."""
 
 
-def notebook_of(tasks: Sequence[Problem], *, seconds: int = 20) -> nbformat.NotebookNode:
-    """The assignment with these problems."""
+def examples(task: Problem) -> str:
+    """The cell below an answer: it tries the answer on a few examples."""
+    return problems.visible(task, EXAMPLES)
+
+
+def notebook_of(
+    tasks: Sequence[Problem],
+    *,
+    tools: Sequence[str] = ("import numpy as np\n\nfrom flatcube.classroom.problems import try_out",),
+    tried: Callable[[Problem], str] = examples,
+    others: str = _OTHERS,
+    rules: str = _RULES,
+) -> nbformat.NotebookNode:
+    """The assignment with these problems.
+
+    Another grader has other `tools`, the cells that come first, and cells below the answers, `tried`; its notebook says
+    in half a sentence where the `others` come from on which marks are given, and under which `rules`.
+    """
     chapters = list(dict.fromkeys(task.id.partition(".")[0] for task in tasks))
     title = f"Assignment: chapter{'s' * (len(chapters) > 1)} {' and '.join(filter(None, _listed(chapters)))}"
-    imports = "import numpy as np\n\nfrom flatcube.classroom.problems import try_out"
     cells = [
-        new_markdown_cell(_HEAD.format(title=title, seconds=seconds)),
+        new_markdown_cell(_HEAD.format(title=title, others=others, rules=rules)),
         new_code_cell(f'{NAME} = ""  # your name'),
-        new_code_cell(imports),
+        *map(new_code_cell, tools),
     ]
     for task in tasks:
         points = f"{task.points} point{'s' * (task.points != 1)}"
         cells.append(new_markdown_cell(f"## {task.id} · {task.heading} · {points}\n\n{task.text.strip()}"))
-        cells += [new_code_cell(task.stub()), new_code_cell(problems.visible(task, EXAMPLES))]
+        cells += [new_code_cell(task.stub()), new_code_cell(tried(task))]
     made = notebook.clean(nbformat.v4.new_notebook(cells=cells))
     made.metadata[OURS] = {"problems": [task.id for task in tasks]}
     return made
@@ -54,13 +71,22 @@ def notebook_of(tasks: Sequence[Problem], *, seconds: int = 20) -> nbformat.Note
 
 def write(root: Path, wanted: Sequence[str], target: Path | None = None) -> Path:
     """Write the assignment with the problems, or all problems of the chapters, that `wanted` names."""
-    known = problems.load(root)
-    ids = problems.chosen(known, wanted)
-    path = target or Path(f"assignment-{'-'.join(wanted)}.ipynb")
+    tasks, path = named(root, wanted), target or Path(f"{name(wanted)}.ipynb")
     if path.exists():
         raise ValueError(f"{path} is there already; name another file with --out.")
-    notebook.write(notebook_of([known[id] for id in ids]), path)
+    notebook.write(notebook_of(tasks), path)
     return path
+
+
+def named(root: Path, wanted: Sequence[str]) -> list[Problem]:
+    """The problems, or all problems of the chapters, that `wanted` names."""
+    known = problems.load(root)
+    return [known[id] for id in problems.chosen(known, wanted)]
+
+
+def name(wanted: Sequence[str]) -> str:
+    """What an assignment is called if nothing else is said."""
+    return f"assignment-{'-'.join(wanted)}"
 
 
 def asked(path: Path) -> list[str]:

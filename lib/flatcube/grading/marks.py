@@ -22,6 +22,7 @@ import numpy as np
 from flatcube.classroom.exercises import Exercise
 from flatcube.classroom.exercises.answers import Unfit
 from flatcube.grading.assignments import NAME
+from flatcube.grading.otter import LEFT_OUT
 from flatcube.grading.plain import packed, unpacked
 from flatcube.grading.sandbox import Limits, Sandbox, Silent
 
@@ -86,7 +87,7 @@ def read_notebook(path: Path) -> Submission:
         raise ValueError(f"the file has more than {LARGEST // 1_000_000} MB")
     try:
         book = json.loads(path.read_text(encoding="utf-8"))
-        sources = [_text(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]
+        sources = [_source(cell) for cell in book["cells"] if cell["cell_type"] == "code"]
         outputs = json.dumps([cell.get("outputs") for cell in book["cells"]])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise ValueError("the file is no notebook") from None
@@ -95,8 +96,10 @@ def read_notebook(path: Path) -> Submission:
     return Submission(clean(names[0] if names else ""), sources, hints=hints)
 
 
-def _text(source: Any) -> str:
-    return source if isinstance(source, str) else "".join(source)
+def _source(cell: dict[str, Any]) -> str:
+    """The code of a cell; none if it only calls otter's checks."""
+    source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+    return "" if LEFT_OUT in json.dumps(cell.get("metadata")) else source
 
 
 def clean(name: str) -> str:
@@ -295,4 +298,3 @@ def _error(failed: Any) -> str:
         kind, words = "an error", ""
     kind = kind if kind.isidentifier() else "an error"
     return f"{kind}: {words[:200].rstrip('.')}" if words else kind
-
