@@ -109,6 +109,6 @@ class TestFigures(FigureTests):
         "A pair near the middle is torn apart, a pair far out is drawn together": circle,
         "A key has no more to lose than the ones before it leave": hiding,
         "However loud a one is, random strings stay calm": calm,
-        "The chain is tight up to layer 2, and there it loses sight of the truth": ladder,
+        "Behind the first norm the chain is close to the truth, behind the second far off": ladder,
         "PARITY by hand pays far more than it owes": paid,
     }
