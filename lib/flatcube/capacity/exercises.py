@@ -405,8 +405,8 @@ def _sparse(rng: np.random.Generator) -> list[tuple]:
         "The logarithm of a product is a sum, so the huge number itself is not needed. At the end solve for m, and "
         "remember that examples come whole.",
     ),
-    why="A few hundred examples. For the seven functions of section 8.7 the cover with nothing hidden asks for at least "
-    "seventeen digits more.",
+    why="A few hundred examples. For the seven functions of section 8.7 the cover with nothing hidden asks for "
+    "at least seventeen digits more.",
     instances=_sparse,
 )
 def my_razor(T: int, d: int, w: int, delta: float) -> int:
