@@ -143,7 +143,13 @@ function render({ model, el }) {
   const flow = svg("svg", { role: "img", viewBox: `0 0 ${WIDE} ${TALL}` });
   const verdict = h("strong", { "data-value": "verdict" });
   const leak = h("span");
-  const mixed = h("span", {}, " Sets of one size differ (bars), and ", leak, " % of the kernel mixes different sets.");
+  const mixed = h(
+    "span",
+    {},
+    " Sets of one size differ (bars), and ",
+    leak,
+    " % of the kernel mixes different sets; the curves go by the means.",
+  );
   const table = h("table", {});
   el.append(
     h(
@@ -166,7 +172,7 @@ function render({ model, el }) {
         "p",
         { class: "fx-hint" },
         "Discs and full lines: even degrees; squares and dashes: odd ones. Hollow marks are negative or zero: what " +
-          "belongs to them is never learnt, or grows. Only neighbours on the same line are ordered by the theorem.",
+          "belongs to them is never learnt, or grows. The theorem compares only neighbours on the same line.",
       ),
     ),
   );
