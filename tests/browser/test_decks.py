@@ -44,11 +44,18 @@ def test_a_deck_is_alive_from_a_file(open_page, width, scheme):
         assert visit.outside == visit.missing == visit.errors == []
 
 
-def test_paper_has_a_page_for_every_slide(open_page):
+PAGES = """[...document.querySelectorAll(".pdf-page")].map((page) => [page, page.querySelector(".fc-slide")]
+  .map((one) => Math.round(one.getBoundingClientRect().height)))"""
+
+
+def test_paper_has_a_page_for_every_slide_and_cuts_none(open_page):
     with open_page(f"slides/{SLUG}.html?print-pdf") as visit:
         visit.page.wait_for_selector(".pdf-page .fc-chart svg[role=img]")
-        shown = visit.page.evaluate("[document.querySelectorAll('.pdf-page').length, deck.getTotalSlides()]")
-        assert shown[0] == shown[1] > 20
+        visit.page.wait_for_function("[...document.querySelectorAll('.fc-slide')].every((one) => one.style.scale)")
+        pages = visit.page.evaluate(PAGES)
+        assert len(pages) == visit.page.evaluate("deck.getTotalSlides()") > 20
+        assert {page for page, _ in pages} == {pages[0][0]}  # one sheet each
+        assert [(number, slide) for number, (page, slide) in enumerate(pages, 1) if slide > page] == []
 
 
 def test_what_is_projected_stands_in_the_address(open_page):

@@ -44,6 +44,7 @@
     backgroundTransition: "none",
     viewDistance: 2,
     pdfSeparateFragments: false,
+    pdfMaxPagesPerSlide: 1,
     plugins: [RevealNotes],
     keyboardCondition: () => !document.activeElement?.closest(alive),
   });
@@ -61,6 +62,14 @@
   });
   for (const event of ["ready", "slidechanged", "resize"]) deck.on(event, reach);
   const { flatcube } = /** @type {any} */ (window);
-  if (paper) deck.on("pdf-ready", () => flatcube.everything());
+  // On paper nothing scrolls: what is higher than its page, now that it is drawn, is made smaller.
+  const fit = async () => {
+    await Promise.all([flatcube.everything(), document.fonts.ready]);
+    for (const page of document.querySelectorAll(".pdf-page")) {
+      const slide = /** @type {HTMLElement} */ (page.querySelector(".fc-slide"));
+      slide.style.scale = String(Math.min(1, page.clientHeight / slide.scrollHeight));
+    }
+  };
+  if (paper) deck.on("pdf-ready", fit);
   Object.assign(window, { deck, ready: deck.initialize() });
 })();
