@@ -17,19 +17,8 @@ VIEWS = {"wide": {}, "phone": {"width": 390, "height": 844, "scheme": "dark"}}
 DRIVE = Path(__file__).with_name("ends.js").read_text(encoding="utf-8")
 
 
-# Chapters with figures whose colours or frames are still to mend, and what is wrong there.
-TO_MEND = {
-    "08-capacity": "a pale symbol where softmax is chosen",
-    "11-scratchpad": "a fixed grey for wrong states",
-    "14-sparse-functions": "points outside the axes",
-    "18-inside": "a fixed colour scheme in the maps of attention",
-}
-
-
 @pytest.mark.parametrize(("chapter", "view"), turns(CHAPTERS, reversed(VIEWS)))  # the others of `test_still`
 def test_figures_hold_at_all_ends(open_page, chapter, view):
-    if chapter in TO_MEND:
-        pytest.xfail(TO_MEND[chapter])
     with open_page(f"chapters/{chapter}.html", **VIEWS[view]) as visit:
         assert visit.page.evaluate(DRIVE) == []
         assert visit.errors == []

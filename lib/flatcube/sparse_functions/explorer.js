@@ -30,7 +30,7 @@ const LAWS = /** @type {Record<string, (T: number) => number>} */ ({
 });
 const WIDE = 440;
 const TALL = 300;
-const EDGE = { left: 44, right: 12, top: 12, bottom: 44 };
+const EDGE = { left: 44, right: 20, top: 12, bottom: 44 };
 
 /** The different values, in order. @type {(list: number[]) => number[]} */
 const distinct = (list) => [...new Set(list)].sort((a, b) => a - b);
