@@ -26,7 +26,7 @@ HARMLESS = {
     ("networks.from_state", "names", "*"): "any words can name any matrices",
     ("networks.Circuit", "names", "*"): "any words can name any matrices",
     ("networks.Circuit", "channels", "*misspelt"): "any words can name the channels",
-    ("networks.Circuit", "channels", "value: element: string"): "any words can name the channels",
+    ("networks.*", "channels", "value: element: string"): "any words can name the channels",
     ("networks.*", "x", "the other coding"): "vectors, not bits",
     ("networks.*", "x", "* inside"): "NaN comes out as NaN; to look for it in every layer would slow all networks",
     ("networks.many", "*", "*"): "a network that is not ours answers for itself",

@@ -88,6 +88,9 @@ def test_the_same_with_one_relu_is_wrong():
         (lambda: grokking.gini(np.zeros(3)), "shares: expected"),
         (lambda: grokking.turning(np.ones((3, 3))), "scores: expected shape"),
         (lambda: grokking.swaps(torch.zeros(3)), "answers: expected whole numbers"),
+        (lambda: grokking.leads([], "turning"), "networks: expected 1 or more"),
+        (lambda: grokking.leads([{"tau_gini": 1, "toward_gini": None, "way_gini": 1}], "gini"), "got None"),
+        (lambda: grokking.Adder(5).load({"bias": torch.ones(2) * 1j}), "finite real numbers"),
         (lambda: grokking.Adder(5, width=6, heads=4), "width: expected a multiple of the 4 heads"),
     ],
 )

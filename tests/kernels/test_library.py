@@ -171,6 +171,7 @@ def test_half_times_and_what_is_left():
         (lambda: kernels.matrix(np.exp, 13), "n: expected an integer from 1 to 12, got 13"),
         (lambda: kernels.tangent(0.5, -1), "depth: expected an integer"),
         (lambda: kernels.attention(0.5, 3, read="first"), "read: expected 'mark' or 'each', got 'first'"),
+        (lambda: kernels.transformer(np.ones((0, 4))), "points: expected one or more"),
         (lambda: kernels.features(cube.points(4), 3), "width: expected a divisor of 4, got 3"),
         (lambda: kernels.linear_attention(cube.points(2), cube.points(2), read="last"), "read: expected 'each' or"),
         (lambda: kernels.in_parities(np.ones((4, 8))), "kernel: expected"),

@@ -81,7 +81,7 @@ def chosen(known: Iterable[str], wanted: Iterable[str]) -> list[str]:
     for name in wanted:
         here = [id for id in known if name in (id, id.partition(".")[0])]
         if not here:
-            raise ValueError(f"There is no problem {name!r}; there are {', '.join(known) or 'none'}.")
+            raise ValueError(f"wanted: expected problems among {', '.join(known) or 'none'}, got {name!r}")
         found += [id for id in here if id not in found]
     return found
 

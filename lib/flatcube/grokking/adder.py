@@ -88,7 +88,7 @@ class Adder(nn.Module):
     def load(self, weights: Mapping[str, Tensor]) -> "Adder":
         """Itself, with these weights."""
         for name, weight in weights.items():
-            if not bool(torch.as_tensor(weight).isfinite().all()):
-                raise ValueError(f"weights[{name!r}]: expected finite numbers, got NaN or infinite ones")
+            if torch.as_tensor(weight).is_complex() or not bool(torch.as_tensor(weight).isfinite().all()):
+                raise ValueError(f"weights[{name!r}]: expected finite real numbers, got complex, NaN or infinite ones")
         self.load_state_dict(dict(weights))
         return self

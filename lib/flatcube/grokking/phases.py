@@ -1,7 +1,8 @@
 """The phases of grokking by a rule, and what moves in each: for the rows of one network, in the order of its epochs."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 
 import numpy as np
 from scipy import stats
@@ -111,9 +112,12 @@ def leads(networks: Sequence[dict], name: str) -> dict[str, float]:
     the share of the way that is made.
     """
     wanted = {f"{part}_{checks.word(name, 'name', MEASURES)}" for part in ("tau", "toward", "way")}
-    for one in networks:
+    for one in checks.several(networks, "networks", Mapping, 1):
         if not wanted <= set(one):
             raise ValueError(f"networks: expected {', '.join(sorted(wanted))}, got {', '.join(map(str, one))[:60]!r}")
+        for part in sorted(wanted):
+            if not isinstance(one[part], Real) or math.isinf(one[part]):
+                raise ValueError(f"networks: expected a number or NaN for {part!r}, got {one[part]!r:.60}")
     pairs = [(one[f"tau_{name}"] * (1 if one[f"toward_{name}"] > 0 else -1), one[f"way_{name}"]) for one in networks
              if not math.isnan(one[f"tau_{name}"]) and not math.isnan(one[f"way_{name}"])]  # fmt: skip
     ahead = sum(tau > 0 for tau, _ in pairs)

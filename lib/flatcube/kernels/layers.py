@@ -46,6 +46,8 @@ def features(points: np.ndarray, width: int = 1, content: float = 1.0, mark: boo
     points = checks.signs(points, name="points").astype(float)
     checks.shape(points.shape, "points", ("points", "n"))
     n = points.shape[1]
+    if not points.size:
+        raise ValueError(f"points: expected one or more, got shape {points.shape}")
     if n % checks.integer(width, "width", 1, n):
         raise ValueError(f"width: expected a divisor of {n}, got {width}")
     alpha, T = checks.number(content, "content", 0, 1), n // width

@@ -78,7 +78,7 @@ def certify(
 
 
 def _check_counts(draws: int, looks: int, rounds: int, seed: int) -> None:
-    checks.integer(draws, "draws", 2, 10**6)
+    checks.integer(draws, "draws", 2, 10**5)
     checks.integer(looks, "looks", 1, 10**4)
     checks.integer(rounds, "rounds", 0, 100)
     checks.count(seed, "seed", 0)

@@ -60,7 +60,7 @@ def _limits(norms: Mapping[str, float], caps: float | Mapping[str, float]) -> di
 
 def _flat(traces: Mapping[str, float], sigmas: Mapping[str, float]) -> float:
     """Σ σ_g² h_g/2; a group without curvature adds nothing, whatever its σ."""
-    return math.fsum(sigmas[name] ** 2 / 2 * trace for name, trace in traces.items() if trace)
+    return math.fsum(checks.number(sigmas[name], f"sigma[{name}]", 0) ** 2 / 2 * h for name, h in traces.items() if h)
 
 
 def spread(norms: Mapping[str, float], sigmas: Mapping[str, float]) -> float:

@@ -100,7 +100,7 @@ def sampled(
         here = present[:, place]
         if here.any():
             some = inputs[here]
-            new = checks.numbers(change(some[:, place], rng), "change")
+            new = _changed(change, some[:, place], rng)
             changed[here, place] += _decided(f, _with(some, place, new)) != old[here]
     return _mean(changed / repeats, present)
 
@@ -111,7 +111,7 @@ def whole(
     """The share of changed predictions when all tokens of an input (N, T, …) change at once (VA App. A.2)."""
     inputs, rng, repeats = _inputs(inputs), checks.generator(rng), checks.integer(repeats, "repeats", 1, _REPEATS)
     old = _decided(f, inputs)
-    changed = np.mean([_decided(f, change(inputs, rng)) != old for _ in range(repeats)], 0)
+    changed = np.mean([_decided(f, _changed(change, inputs, rng)) != old for _ in range(repeats)], 0)
     return _mean(changed[:, None], np.ones((len(inputs), 1), bool))
 
 
@@ -164,9 +164,22 @@ def _with(inputs: np.ndarray, place: int, token: np.ndarray | int) -> np.ndarray
     return new
 
 
+def _changed(change: Change, tokens: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    new = checks.numbers(change(tokens, rng), "change")
+    if new.shape != tokens.shape:
+        raise ValueError(f"change: expected tokens of the shape {tokens.shape} that they had, got {new.shape}")
+    return new
+
+
 def _decided(f: Model, inputs: np.ndarray) -> np.ndarray:
-    chunks = [inputs[start : start + _CHUNK] for start in range(0, len(inputs), _CHUNK)]
-    return np.concatenate([decisions(f(some)) for some in chunks])
+    return np.concatenate([_decision(f, inputs[at : at + _CHUNK]) for at in range(0, len(inputs), _CHUNK)])
+
+
+def _decision(f: Model, inputs: np.ndarray) -> np.ndarray:
+    found = decisions(f(inputs))
+    if len(found) != len(inputs):
+        raise ValueError(f"f: expected an answer for each of {len(inputs)} inputs, got {len(found)}")
+    return found
 
 
 def _mean(changed: np.ndarray, present: np.ndarray) -> Sensitivity:

@@ -57,6 +57,7 @@ def fit(
         raise ValueError(f"x: expected finite numbers, one or more, got NaN, infinite ones or none in {tuple(x.shape)}")
     if y.dtype != torch.int64:
         raise TypeError(f"y: expected classes, whole numbers of dtype torch.int64, got {y.dtype}")
+    checks.shape(y.shape, "y", ("N",), {"N": len(x)})
     parameters = [p for p in model.parameters() if p.requires_grad]
     step = (torch.optim.SGD(parameters, lr=rate, momentum=momentum) if optimiser == "sgd"
             else torch.optim.AdamW(parameters, lr=rate, weight_decay=decay))  # fmt: skip
