@@ -154,10 +154,10 @@ function render({ model, el }) {
     for (const { key, node } of facts) put(node, key, shown[key]);
     verdict.textContent =
       shown.s > n / 4
-        ? "A sensitive input: many bits can change the output."
+        ? "A sensitive input: s is more than a quarter of n."
         : shown.s > 0.01
-          ? "Some bits matter here."
-          : "No bit matters here.";
+          ? "Some flips move the output here."
+          : "Hardly any flip moves the output here.";
   });
   return explorer.start();
 }

@@ -138,7 +138,7 @@ function render({ model, el }) {
         "p",
         { class: "fx-sentence" },
         "Outputs are at most as large as the norm of the read-out; losses are squared and clipped at 4. ",
-        "A constant guess has a loss of about 1. ",
+        "A constant guess has a loss of about 1, so a gap above that is of no use. ",
         verdict,
       ),
     ),

@@ -246,7 +246,7 @@ function render({ model, el }) {
       steps[1].after > 1
         ? "The flip turns the output over."
         : steps[1].after > 0.01
-          ? "The flip moves the output a little."
+          ? "The flip moves the output, by at most 1."
           : "The flip is lost on the way.";
   });
   return explorer.start();
