@@ -82,10 +82,10 @@ def _faint(rng: np.random.Generator) -> list[tuple]:
     minutes=12,
     difficulty=2,
     text=r"""
-The layer-norm network ends with a row of nine lanes, of which one holds the answer $a$ and the others 0. Take $D$ lanes
-instead of nine, and a read-out that multiplies by $1/\sqrt{D-1}$, so that the output is $\pm1$ for $\varepsilon=0$.
-With an $\varepsilon>0$ under the root the output fades. How small may $|a|$ be, if the output's size is to be at least
-$q$, where $0<q<1$?
+The layer-norm network ends with a row of nine lanes, of which one holds the answer $a$ and the others 0. Take $D$
+lanes instead of nine, and a read-out that multiplies by $1/\sqrt{D-1}$, so that the output is $\pm1$ for
+$\varepsilon=0$. With an $\varepsilon>0$ under the root the output fades. How small may $|a|$ be, if the output's size
+is to be at least $q$, where $0<q<1$?
 """,
     hints=(
         "What are the mean and the variance of a row that holds a in one lane and 0 in the other D − 1?",
