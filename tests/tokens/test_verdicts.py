@@ -95,6 +95,12 @@ def test_images(rows, expected):
     assert {one["setting"] for one in vision.measured(rows)} == {"smaller", "stand-in"}
 
 
+def test_the_verdict_whose_rule_came_after_the_numbers_says_so():
+    rows = _pictures(_apart, lambda kind, k: 0.9 - _apart(kind, k))
+    late = [one["id"] for one in vision.measured(rows) if "made after the numbers" in one["statement"]]
+    assert late == ["VA-F14"]
+
+
 # --- sentences --------------------------------------------------------------------------------------------------------
 
 
