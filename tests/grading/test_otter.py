@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -118,13 +119,21 @@ def test_the_hidden_case_has_all_points_and_says_which_mistake_it_was(id: str, c
 def test_what_is_written_down_are_the_instances_themselves(id: str):
     task, drawn = TASKS[id], TASKS[id].instances(np.random.default_rng(SEED))
     found = {}
-    scope = {"np": np, "try_out": lambda *given, **rest: found.update(given=given, **rest), task.name: None}
+    scope = vars(np) | {"np": np, "try_out": lambda *given, **rest: found.update(given=given, **rest), task.name: None}
     exec(problems.hidden(task, SEED), scope)
     rows = [row for row, _ in found["given"][3]]
     assert len(rows) == len(drawn) and [words for words, _ in found["known"]] == [words for words, _ in task.mistakes]
     for mine, row in zip(rows, drawn, strict=True):
         assert [type(value) for value in mine] == [type(value) for value in row]
         assert all(np.array_equal(one, given) for one, given in zip(mine, row, strict=True))
+
+
+def test_a_mistake_may_give_what_is_no_number(cases):
+    task = replace(TASKS["2.D"], mistakes=[("No end.", lambda *_: np.inf), ("None.", lambda *_: np.array([np.nan, 1]))])
+    others = cases(otter.test(task, SEED))[1]
+    others.ask(task.solution)
+    with pytest.raises(AssertionError, match="No end"):
+        others.ask(lambda n, error, delta: np.inf)
 
 
 def test_who_knows_only_the_examples_gets_nothing(cases):

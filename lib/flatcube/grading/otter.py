@@ -34,6 +34,7 @@ _TEST = '''"""Problem {id} for otter-grader."""
 
 import numpy as np
 from flatcube.classroom.problems import try_out
+from numpy import inf, nan  # a mistake may give them
 from otter.test_files import test_case
 
 OK_FORMAT = False
