@@ -14,6 +14,7 @@ from flatcube import cast, paths, training
 from flatcube.experiments import engine, slurm
 from flatcube.networks import Config, Ensemble
 from flatcube.training import runs
+from tests import rooms
 
 EXPERIMENTS = engine.named()
 LOCAL = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 60, "host": "127.0.0.1"}
@@ -39,6 +40,14 @@ def test_a_walltime_that_is_too_short_is_refused_and_the_least_is_not(name: str)
     assert slurm.plan(experiment, trials, walltime=slurm.clock(least)).walltime == least
     with pytest.raises(ValueError, match=f"^walltime: expected {slurm.clock(least)} or more, since the longest of "):
         slurm.plan(experiment, trials, walltime=slurm.clock(least - 1))
+
+
+def test_the_page_names_the_walltime_and_the_losses_that_the_library_asks_for():
+    (experiment,) = engine.named("sharper")
+    page = (rooms.ROOT / "chapters" / "cluster.md").read_text(encoding="utf-8")
+    least = slurm.plan(experiment, experiment.trials("paper"), checkpoints=True).least
+    assert f"Then {least // 60} minutes of walltime" in page
+    assert f"more than {slurm._LOSSES} workers" in page
 
 
 def test_only_what_resumes_is_told_of_checkpoints():

@@ -134,6 +134,19 @@ def test_a_rise_by_one_network_is_no_rise_by_ranks():
     assert found["verdict"] == "agrees in part" and "Kendall" in found["statement"]
 
 
+def test_a_rise_to_three_networks_that_scatter_is_none_by_welch():
+    rows = _lengths({"MAJORITY": 0.002, "FIRST": 0.0, "MEAN": 0.0, "PARITY": 0.0}, (8, 16, 32, 256),
+                    converged=lambda name, n: int(name != "PARITY"))  # fmt: skip
+    assert longer.measured(rows)[0]["verdict"] == "agrees"
+    far = [row for row in rows if (row["function"], row["n"]) == ("MAJORITY", 256)]
+    for row, value in zip(far, (0.2, 0.5, 0.9), strict=False):
+        row["sharpness"] = value
+    for row in far[3:]:
+        row["converged"] = 0
+    (found,) = longer.measured(rows)
+    assert found["verdict"] == "agrees in part" and "With a scatter for each length" in found["statement"]
+
+
 def _frontiers(slope, moves, above=(0.0, 0.0), cast=("PARITY", "MAJORITY", "FIRST", "MEAN")):
     """Log blow-up = 20 + slope · norm + move · n; PARITY's norm is larger by ``above`` at the least and most bits."""
     rng = np.random.default_rng(6)

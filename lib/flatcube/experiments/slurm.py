@@ -2,7 +2,7 @@
 
 Slurm ends a job when its walltime is over, whatever it is doing, and a trial that is cut off begins anew. So a job must
 outlast the longest trial. What a trial takes is known roughly, by the experiment's own ``cost``: we ask for twice that,
-and for some minutes in which a worker starts. Of an experiment that resumes from checkpoints, any job of half an hour
+and for some minutes in which a worker starts. Of an experiment that resumes from checkpoints, any job of 40 minutes
 will do, since what it loses is the last minute.
 
     flatcube slurm sharper --scale paper --jobs 64 --checkpoints /shared/checkpoints
