@@ -136,3 +136,19 @@ def _readers(level, first=0.0, late=0.0):
 def test_sentences(rows, expected):
     found = _verdicts(sentences.measured(rows))
     assert {claim: found[claim] for claim in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("factors", "verdict"),
+    [({1: 0.8, 4: 1.2}, "agrees"), ({1: 1.5, 4: 1.2}, "agrees in part"), ({1: 0.8, 4: 9.0}, "agrees in part"),
+     ({1: 9.0, 4: 8.0}, "differs")],
+)  # fmt: skip
+def test_depths_of_sentences(factors, verdict):
+    """They count for VA-F22 and for nothing else."""
+    rows = _readers({"lstm": 0.15, "softmax": 0.02, "relu": 0.01, "causal": 0.05}, 0.02, 0.03)
+    deeper = [row | {"layers": layers, "value": factor * row["value"]}
+              for layers, factor in factors.items() for row in rows if row["kind"] == "softmax"]  # fmt: skip
+    alone, found = (_verdicts(sentences.measured(some)) for some in (rows, rows + deeper))
+    assert found.pop("VA-F22") == verdict
+    alone.pop("VA-F22")
+    assert found == alone

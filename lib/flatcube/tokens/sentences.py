@@ -39,13 +39,13 @@ class Trial:
     source: str = "films"
     layers: int = 2
     width: int = 32
-    m: int = 1000
+    m: int = 7000
     T: int = 24
     rate: float = 2e-3
     batch: int = 50
     goal: float = 0.95
     epochs: int = 12
-    looked: int = 100
+    looked: int = 200
 
     def __post_init__(self) -> None:
         checks.word(self.kind, "kind", models.READERS)
@@ -114,14 +114,15 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 _LATE, _EARLY = range(1, 4), range(10, 18)  # the last three words, and words well before them
+_DEPTHS = (1, 2, 4)  # layers of softmax attention
 
 
-def finals(rows: Iterable[dict], final: int = 1) -> dict[tuple[str, str, float, int], list[float]]:
-    """The numbers of all networks, in the order of seeds, by ``kind``, ``what``, ``level`` and ``position``; those
-    after training, or with ``final`` 0 those before it."""
+def finals(rows: Iterable[dict], final: int = 1, layers: int = 2) -> dict[tuple[str, str, float, int], list[float]]:
+    """The numbers of all networks of so many layers, in the order of seeds, by ``kind``, ``what``, ``level`` and
+    ``position``; those after training, or with ``final`` 0 those before it."""
     found: dict[tuple[str, str, float, int], list[float]] = {}
     for row in rows:
-        if int(row["final"]) == final and (final or not float(row["epoch"])):
+        if (int(row["final"]), int(row["layers"])) == (final, layers) and (final or not float(row["epoch"])):
             key = (row["kind"], row["what"], float(row["level"]), int(row["position"]))
             found.setdefault(key, []).append(float(row["value"]))
     return found
@@ -129,10 +130,12 @@ def finals(rows: Iterable[dict], final: int = 1) -> dict[tuple[str, str, float, 
 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``numbers``: the mean over networks of every number after training, with its 95 % interval by Student's t."""
+    rows = list(rows)
     return {"numbers": [
-        {"kind": kind, "what": what, "level": level, "position": position, "networks": len(values)}
+        {"kind": kind, "layers": layers, "what": what, "level": level, "position": position, "networks": len(values)}
         | {name: found for name, found in trends.contrast([values], [1]).items() if name != "free"}
-        for (kind, what, level, position), values in finals(rows).items()
+        for layers in sorted({int(row["layers"]) for row in rows})
+        for (kind, what, level, position), values in finals(rows, layers=layers).items()
     ]}  # fmt: skip
 
 
@@ -143,7 +146,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     it; VA-F20, if it is above both on sentences kept apart; VA-S6-RELU, if softmax is above relu; VA-F19, if the order
     of the means of the three is the same at variance 4; VA-F21, if the causal transformer is above softmax, below the
     LSTM, and more sensitive to the last three words than to the 10th to 17th from the end. VA-F6, if the LSTM is more
-    sensitive to the last three, softmax more to <s> than to words, and relu less so than softmax.
+    sensitive to the last three, softmax more to <s> than to words, and relu less so than softmax. VA-F22, if softmax of
+    every depth is below the LSTM, and the shallowest has the smallest mean.
     """
     rows = list(rows)
     found, before = finals(rows), finals(rows, 0)
@@ -163,6 +167,10 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     def listed(what: str, level: float, some: dict = found) -> str:
         return ", ".join(f"{kind} {value:.3f}" for kind, value in means(what, level, some).items())
 
+    depths = {layers: finals(rows, layers=layers).get(("softmax", "token", 15.0, -1)) for layers in _DEPTHS}
+    deep = {layers: trends.contrast([found["lstm", "token", 15.0, -1], values], [1, -1])
+            for layers, values in depths.items() if values}  # fmt: skip
+    size = {layers: float(np.mean(values)) for layers, values in depths.items() if values}
     both = ("softmax", "relu")
     above = {when: [gap("lstm", kind, *how) for kind in both]
              for when, how in {"after": (), "before": ("token", 15.0, before), "held": ("held",)}.items()}  # fmt: skip
@@ -201,6 +209,10 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
              f"{trends.said(late('softmax'), 'value')}, relu {trends.said(late('relu'), 'value')}. The beginning <s> "
              f"against the mean: softmax {trends.said(first['softmax'], 'value')}, relu "
              f"{trends.said(first['relu'], 'value')}."),
+        said("VA-F22", [all(one["low"] > 0 for one in deep.values()), min(size, key=size.get) == _DEPTHS[0]],
+             "Softmax of " + ", ".join(f"{layers} layer{'s' * (layers > 1)}: {value:.3f}, below the LSTM by "
+                                       f"{trends.said(deep[layers], 'value')}" for layers, value in size.items())
+             + "."),
     ]  # fmt: skip
 
 
@@ -216,7 +228,8 @@ EXPERIMENT = Experiment(
     figures="VA Figs 5, 6, 19-22, Table 4",
     grids={
         "live": [Trial(kind, 0, "made", m=100, T=14, epochs=2, looked=10) for kind in ("lstm", "relu")],
-        "book": [Trial(kind, seed) for kind in models.READERS for seed in range(2)],
+        "book": [Trial(kind, seed) for kind in models.READERS for seed in range(8)]
+        + [Trial("softmax", seed, layers=layers) for layers in (_DEPTHS[0], _DEPTHS[-1]) for seed in range(8)],
         "paper": [Trial(kind, seed, layers=4, width=64, m=7000, rate=5e-4, epochs=40, looked=2000)
                   for kind in models.READERS for seed in range(5)],
     },
