@@ -245,6 +245,14 @@ def test_standard_errors_count_against_it():
     assert _verdict(perturbed, rows, "SP-F3") == "differs"
 
 
+def test_a_standard_error_that_grows_with_the_length_is_no_growth():
+    rows = [row | {"loss_error": row["T"] * row["loss"] / 100} for row in _noisy(0.0, 0.01)]
+    assert max(abs(line["slope"]) for line in perturbed.summary(rows)["slopes"]) < 1e-12
+    rows = [row | {"loss": row["loss"] * (1 + 0.002 * row["T"])} for row in _noisy(0.0, 0.0)]
+    slopes = [line["slope"] for line in perturbed.summary(rows)["slopes"]]
+    assert slopes == pytest.approx([0.002] * len(perturbed.SIGMAS))
+
+
 def test_without_noise_nothing_changes():
     trial = perturbed.Trial(5, 2, 2, 0, inputs=8, directions=6)
     first, *_, last = perturbed.trial(trial)

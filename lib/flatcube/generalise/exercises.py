@@ -80,8 +80,8 @@ def _fits(rng: np.random.Generator) -> list[tuple]:
         "The part of the gradient that comes from the examples is a mean over them, that of the penalty is not. Which "
         "matrix multiplies θ, and what stands on the other side?",
     ),
-    why="With ridge → 0 and fewer examples than features it becomes the fit of least norm: the flattest choice that a "
-    "linear network has, in the sense of chapter 10.",
+    why="With ridge → 0 and fewer examples than features it becomes the fit of least norm. All fits of a linear "
+    "network are equally flat, so in the sense of chapter 10 this one, with the least price, has the best promise.",
     instances=_fits,
 )
 def my_fit(features: np.ndarray, values: np.ndarray, ridge: float) -> np.ndarray:

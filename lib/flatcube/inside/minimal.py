@@ -205,15 +205,17 @@ def _rows_of_attention(kept: list[dict]) -> dict[str, str]:
     whole = sum(row["recovered"] == row["sparsity"] for row in kept)
     medians = {name: float(np.median([row[name] for row in kept if not math.isnan(row[name])])) for name in _MEANS}
     elsewhere = sum(row["elsewhere"] > 0 for row in kept)
+    parts = (sum(int(row[name]) for row in kept) for name in ("recovered", "sparsity"))
     statement = (
         f"{len(kept)} networks of degree 2 and more that fit: {some} have a row with 0.8 of its attention on a "
-        f"component, spread over its members ({low:.0%} to {high:.0%}), {whole} one for every component; before "
-        f"training {before} (Fisher's exact test: p = {more:.2g}), on random sets of the same size {elsewhere}. The "
-        f"component of least weight has less mass than that of largest, by {-np.mean(differences):.2f} in the mean "
-        f"(Wilcoxon: p = {p:.2g}). Medians: ablating these rows leaves {medians['own']:.2f} of the component's "
-        f"coefficient and {medians['other']:.2f} of the others'; a patch gives what the circuit predicts up to "
-        f"{medians['told']:.2g}, against {medians['forbidden']:.2g}; with the hand-built circuit in its place the "
-        f"error is {medians['swapped']:.2g}, with that for another set {medians['wrong']:.2g}."
+        f"component, spread over its members ({low:.0%} to {high:.0%}), {whole} one for every component, together "
+        f"{' of '.join(map(str, parts))} components; before training {before} (Fisher's exact test: p = {more:.2g}), "
+        f"on random sets of the same size {elsewhere}. The component of least weight has less mass than that of "
+        f"largest, by {-np.mean(differences):.2f} in the mean (Wilcoxon: p = {p:.2g}). Medians: ablating these rows "
+        f"leaves {medians['own']:.2f} of the component's coefficient and {medians['other']:.2f} of the others'; a "
+        f"patch gives what the circuit predicts up to {medians['told']:.2g}, against {medians['forbidden']:.2g}; with "
+        f"the hand-built circuit in its place the error is {medians['swapped']:.2g}, with that for another set "
+        f"{medians['wrong']:.2g}."
     )
     rules = [low > 0.5, more < 0.05, p < 0.05]
     return {"id": "SP-F5", "verdict": verdict(rules), "statement": statement}
