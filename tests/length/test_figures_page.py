@@ -121,7 +121,7 @@ class TestFigures(FigureTests):
     charts = {
         "fig-length-points": lengthened,
         "fig-length-forest": intervals,
-        "Squeezed into width 4, MAJORITY gets sharper; FIRST and MEAN show no trend": far,
+        "Squeezed into width 4, MAJORITY seems to get sharper; FIRST and MEAN show no trend": far,
         "fig-length-exchange": frontier,
         "fig-length-way": on_the_way,
         "In one step PARITY gets sharper, then is rarely found; step by step it stays flat": in_steps,
