@@ -160,9 +160,30 @@ def test_single_precision_is_right_up_to_its_longest_string_and_refuses_longer_o
     with pytest.raises(ValueError, match=f"at most {n} bits, beyond which float32 is not guaranteed, got {n + 1}"):
         model(torch.zeros(1, n + 1, dtype=torch.long))
     assert parity.longest() > 10**7
+    unlimited = parity.layer_norm_network(dtype=torch.float32)
+    unlimited.rule = amplifier._Places().__call__  # the codes alone, which refuse no length
+    bits = torch.randint(2, (20, 3 * n), generator=torch.Generator().manual_seed(1))
+    assert torch.equal(unlimited(bits).sign().double(), sign(bits))
     far = parity.layer_norm_network()
     bits = (torch.arange(10**6) < torch.tensor([[500_000], [333_333]])).long()
     assert (far(bits) - sign(bits)).abs().max() < 1e-10
+
+
+@torch.no_grad()
+def test_the_rescaled_network_has_a_faint_answer_of_the_right_sign_and_loses_a_share_of_order_one_over_n():
+    answer = parity.CHANNELS.index("answer")
+    for n in (20, 50, 200):
+        bits = torch.randint(2, (40, n), generator=torch.Generator().manual_seed(n))
+        bits[-1], single = 1, torch.eye(n, dtype=torch.long)[:5]
+        model = parity.rescaled_network(n, n**2)
+        faint, fainter = (
+            model.activations(part)["layers.1.sum"][..., answer] * sign(part)[:, None] * (n + 1)
+            for part in (bits, single)
+        )
+        assert faint.min() > 0.45 and faint.max() < 0.9
+        assert 1 < fainter.mean() * math.log(n + 1) < 3
+        loss = n * (1 - model(bits) * sign(bits))
+        assert 0.01 < loss.mean() < 0.15
 
 
 @torch.no_grad()

@@ -73,10 +73,12 @@ def layer_norm_network(eps: float = 0.0, *, target: str = "parity", dtype: torch
 
 
 def longest(dtype: torch.dtype = torch.float64) -> int:
-    """The longest input on which ``layer_norm_network`` is sure to be right in this dtype.
+    """The longest input that ``layer_norm_network`` takes in this dtype: a cautious limit, 20 u N² ≤ 1.
 
-    The answer has size about 1/N². Each rounding error of at most a few units u of the dtype enters it once, so the
-    sign is safe while 20 u N² < 1, with u = ``torch.finfo(dtype).eps``/2.
+    Here u = ``torch.finfo(dtype).eps``/2 is the relative error of one rounding. The answer is φ/N² (Theorem 6.2), hence
+    at least 10u by then; for strings with a single one φ falls like 1/log N, and it is a few u. The roundings of N hits
+    enter it as a mean. That is an estimate, not a proof: tests try each number of ones at this length, and longer
+    inputs without the limit.
 
     >>> longest(torch.float32)
     914
@@ -176,10 +178,12 @@ def _matrix(
 def rescaled_network(n: int, scale: float, *, eps: float = 1.0) -> Circuit:
     """HR Remark 14: PARITY/n at ε = 1, and a third layer whose logits, scaled up, turn it into PARITY.
 
-    The first two layers are those of ``layer_norm_network`` with hits of size 1 (not 1/N), so the answer is about ±1/N
-    at every position. The second MLP keeps ``side``, as ±1. A position of the third layer attends to position j with
+    The first two layers are those of ``layer_norm_network`` with hits of size 1 (not 1/N), so the answer is ±c/N at
+    every position. At ε = 1 the factor c of the first norm is between ½ and 0.9 for most strings; with a single one it
+    falls like 1/log N. The second MLP keeps ``side``, as ±1. A position of the third layer attends to position j with
     logit scale · answer · side_j: to the even positions if the answer is positive, to the odd ones if not. It reads
-    their side, so it returns about tanh(c · scale · PARITY/n): PARITY itself from scale = n² on.
+    their side, so it returns about tanh(scale · c · PARITY/n), up to constants. From scale = n² on that is PARITY but
+    for a loss of order 1/n: the norm before takes a ninth of the answer from the lane ``side``, too.
     """
     checks.integer(n, "n", 1, longest())
     checks.number(scale, "scale")
@@ -200,6 +204,4 @@ def rescaled_network(n: int, scale: float, *, eps: float = 1.0) -> Circuit:
         _matrix({("answer", "side"): float(scale)}, dtype), _matrix({("side", "out"): height}, dtype, columns=("out",))
     )
     channels = base.channels | {"layers.2.mixed": [("out", "the mean of the sides that the third head chose")]}
-    return Circuit(
-        base.tokens.detach(), base.rule, [*base.layers, Layer([read])], appended=(0,), channels=channels
-    )
+    return Circuit(base.tokens.detach(), base.rule, [*base.layers, Layer([read])], appended=(0,), channels=channels)
