@@ -23,7 +23,8 @@ STATE = {"bits": "110100111010", "subsets": [[1, 2], [], [3, 5, 7, 9, 11], [2]],
         ({"weights": [1.0, 0.0, 2.0]}, r"components\[1\]: expected a weight other than 0, got 0.0"),
         ({"weights": [1.0, float("nan"), 2.0]}, r"components\[1\]: expected a number from .* got nan"),
         ({"subsets": [[1, 2], [2, 1], [3]]}, r"components: the subset \(1, 2\) stands there twice"),
-        ({"mode": "sink"}, "mode: expected one of hard, soft, got 'sink'"),
+        ({"mode": "mask"}, "mode: expected one of hard, soft, sink, got 'mask'"),
+        ({"mode": "sink"}, "mode: 'sink' needs subsets of one size and positive weights"),
         ({"matrix": "W3"}, "matrix: expected one of W1, V1, E, b, F, W2, v2, got 'W3'"),
         ({"beta": 6.1}, "beta: expected a number from 0 to 6, got 6.1"),
         ({"beta": True}, "beta: expected a number from 0 to 6, got True"),
@@ -64,6 +65,18 @@ def test_noise_goes_into_one_matrix_only(matrix):
         assert not torch.allclose(after[matrix] - before[matrix], after[f"{matrix}−"] - before[f"{matrix}−"])
 
 
+def test_the_first_impression_of_noise_is_as_the_text_says():
+    """Noise of 0.1 on W₁ spoils no draw of the page's input, and about one in five after a flip; 0.02 on b all."""
+    show = explorer("handmade").displayed
+
+    def spoilt(**state):
+        return sum(abs(show({**state, "seed": seed})["error"]) > 1e-3 for seed in range(100))
+
+    assert spoilt(matrix="W1", noise=0.1) <= 3
+    assert 15 <= spoilt(matrix="W1", noise=0.1, bits="11110100") <= 24
+    assert spoilt(matrix="b", noise=0.02) == 100
+
+
 def test_above_the_threshold_the_network_is_f():
     show = explorer("handmade").displayed
     for bits in ("000000000000", "111111111111", "010101010101", "110100111010"):
@@ -87,6 +100,21 @@ def test_the_threshold_is_where_the_first_input_fails():
 
     assert worst(least) < 1e-12
     assert worst(least - 1e-3) > 1e-4
+
+
+def test_a_sink_is_exact_without_a_mask_from_its_own_higher_threshold_on():
+    show = explorer("handmade").displayed
+    state = {"subsets": [[1, 2, 3], [2, 4, 5]], "weights": [1.5, 0.5], "mode": "sink"}
+    inputs = ["".join(bits) for bits in itertools.product("01", repeat=6)]
+
+    def worst(beta):
+        return max(abs(show({**state, "bits": bits, "beta": beta})["error"]) for bits in inputs)
+
+    shown = show({**state, "bits": "101101"})
+    least = shown["threshold"]
+    assert least > show({**state, "bits": "101101", "mode": "hard"})["threshold"]
+    assert shown["p:+:rest"] > 0.1  # no mask
+    assert worst(least) < 1e-12 and worst(least - 1e-3) > 1e-4
 
 
 def test_rows_of_attention_sum_to_one_and_leak_what_they_say():

@@ -55,6 +55,8 @@ def test_every_control(hand, from_file):
 @pytest.mark.parametrize("matrix", SCHEMA["matrix"].values)
 def test_every_matrix_takes_the_same_noise(hand, matrix, mode):
     given = {"subsets": [[1, 2], [], [3, 4, 5, 6, 7], [12]], "weights": [1.5, -0.5, -2.0, 0.25]}
+    if mode == "sink":
+        given = {"subsets": [[1, 2], [3, 4], [2, 12]], "weights": [1.5, 0.5, 2.0]}
     on = hand(bits="110100111010", matrix=matrix, mode=mode, **given)
     noise, again = control(on, "slider", "Standard deviation of the noise"), control(on, "button", "Draw again")
     on.after(lambda: on.keys(noise, "ArrowRight", "ArrowRight", "ArrowRight"), noise=0.03)
@@ -73,6 +75,7 @@ def test_every_matrix_takes_the_same_noise(hand, matrix, mode):
         {"bits": "1010", "subsets": [[1, 2, 3]], "weights": [1]},
         {"bits": "101010101010", "subsets": [[1, 2, 3, 4]], "weights": [1]},
         {"bits": "110100", "subsets": [[1, 2, 3, 4, 5, 6], []], "weights": [-1, 3]},
+        {"bits": "110100", "subsets": [[1, 2, 3], [2, 4, 5]], "weights": [1, 3], "mode": "sink"},
     ],
 )
 def test_the_leak_leaves_the_plateau_at_the_threshold(hand, given):
@@ -116,6 +119,28 @@ def test_the_points_stand_on_the_wave(hand):
         assert point.text_content() == str(i)
     on = hand(mode="soft")
     assert on.page.locator(".fx-point").last.text_content() == "o"
+
+
+def test_a_sink_takes_components_that_it_can_serve_and_leaves_with_them(hand):
+    on = hand(bits="10110100")
+    mode, note = control(on, "combobox", "Second attention"), on.page.locator(".fx-step .fx-error")
+    on.after(lambda: mode.select_option("sink"), mode="sink", weights=[1.5, 1, 0.5])
+    assert on.state["subsets"] == [[1, 2, 3], [2, 4, 5], [1, 2, 7]]
+    assert "the components were changed" in note.inner_text()
+    assert abs(number(on, "error")) < 1e-12
+    assert number(on, "p:+:rest") > 0.1
+    assert on.page.locator(".fx-point").last.text_content() == "o"
+    logits = control(on, "group", "Logits of the first attention").get_by_role("button")
+    on.after(lambda: logits.nth(0).click(), mode="hard", subsets=[[2, 3], [2, 4, 5], [1, 2, 7]])
+    assert "so the mask is back" in note.inner_text()
+    on.after(lambda: logits.nth(0).click(), subsets=[[1, 2, 3], [2, 4, 5], [1, 2, 7]])
+    on.after(lambda: mode.select_option("sink"), mode="sink")
+    assert note.inner_text() == ""
+    on.after(lambda: control(on, "textbox", "Weights").fill("1, -1"), mode="hard", weights=[1, -1])
+    full = hand(bits="1111", subsets=[[1, 2, 3, 4], [1, 2, 3], [4], []], weights=[1, 2, -3, 4])
+    select = control(full, "combobox", "Second attention")
+    full.after(lambda: select.select_option("sink"), mode="sink")
+    assert {len(S) for S in full.state["subsets"]} == {3} and len({str(S) for S in full.state["subsets"]}) == 4
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
  * The transformer built by hand: choose the components of f, flip bits, and follow them through every step.
  *
  * State: { bits: the input x, subsets: lists of members, all different, weights: a number other than 0 for each subset,
- *   mode: "hard" | "soft", beta: the logit scale, matrix: the one that is disturbed, noise: its standard deviation,
- *   seed: of the noise }.
+ *   mode: "hard" | "soft" | "sink" (for subsets of one size and positive weights), beta: the logit scale,
+ *   matrix: the one that is disturbed, noise: its standard deviation, seed: of the noise }.
  * The page multiplies the same matrices as flatcube.handmade; explorer.py says what must come out.
  */
 import {
@@ -44,6 +44,9 @@ const MATRICES = options("matrix").map(([key]) => key);
 const zeros = (rows, columns) => Array.from({ length: rows }, () => Array(columns).fill(0));
 /** @type {(subsets: number[][]) => number} */
 const degree = (subsets) => Math.max(1, ...subsets.map((S) => S.length));
+/** Whether a sink can serve these components. @type {(subsets: number[][], weights: number[]) => boolean} */
+const basic = (subsets, weights) =>
+  subsets.every((S) => S.length === degree(subsets)) && weights.every((weight) => weight > 0);
 /** @type {(S: number[], bits: string) => number} */
 const ones = (S, bits) => S.filter((j) => bits[j - 1] === "1").length;
 
@@ -63,6 +66,10 @@ function build({ bits, subsets, weights, mode, beta, matrix, noise, seed }) {
     if (S.length < d) W1[i][T] = beta + Math.log(d - S.length);
   });
   V1[T + 1][T + 1] = 1;
+  if (mode === "sink") {
+    for (let i = subsets.length; i <= T; i++) W1[i][T] = beta; // all others look at the output
+    V1[T][T + 1] = 2; // where they find a mean beyond the wave
+  }
   const units = Array.from({ length: d + 1 }, (_, k) =>
     [
       [2, 1],
@@ -85,11 +92,12 @@ function build({ bits, subsets, weights, mode, beta, matrix, noise, seed }) {
       const total = weights.reduce((sum, weight) => sum + Math.max(0, weight * sign), 0);
       const W2 = zeros(size, size);
       const v2 = zeros(size, 1);
-      const soft = mode === "soft";
-      const shift = soft ? Math.log((T + 1 - own.filter(Boolean).length) / TAU) : 0;
+      const others = T + 1 - own.filter(Boolean).length;
+      const shift = { hard: 0, soft: Math.log(others / TAU), sink: 1 }[mode] ?? 0;
       weights.forEach((weight, i) => own[i] && (W2[T][i] = shift + Math.log(Math.abs(weight))));
-      v2[T + 1][0] = sign * (total + (soft ? TAU : 0));
-      return { sign, W2, v2, mask: Array.from({ length: T + 1 }, (_, j) => (soft || own[j] ? 0 : -Infinity)) };
+      const hard = mode === "hard";
+      v2[T + 1][0] = sign * (total + (hard ? 0 : others * Math.exp(-shift)));
+      return { sign, W2, v2, mask: Array.from({ length: T + 1 }, (_, j) => (hard && !own[j] ? -Infinity : 0)) };
     });
   const all = /** @type {Record<string, number[][][]>} */ ({
     W1: [W1],
@@ -128,16 +136,21 @@ function run({ bits }, net) {
  * The least logit scale that is exact on all inputs, and an input that shows it.
  * @type {(state: State) => { beta: number, bits: string }}
  */
-function threshold({ bits, subsets }) {
+function threshold({ bits, subsets, mode }) {
   const T = bits.length;
   const d = degree(subsets);
+  const sink = mode === "sink" ? 2 : 0; // what the output offers
   let least = { beta: -Infinity, bits };
+  if (sink) {
+    const end = (d - (d % 2) + 1 / 2) / d; // of the wave: the other positions must land beyond it
+    least = { beta: Math.log((T * end) / (2 - end)), bits: "0".repeat(T) };
+  }
   for (const S of subsets) {
     // positions of weight 1 in the softmax; the output is one of them if S is full
     const others = S.length < d ? T - S.length : T + 1 - d;
     for (let n = 0; n <= S.length; n++)
       for (const N of [0, T - S.length]) {
-        const beta = Math.log(((n % 2 ? 2 : 4) * Math.abs(d * N - n * others) - others) / d);
+        const beta = Math.log(((n % 2 ? 2 : 4) * Math.abs(d * (N + sink) - n * others) - others) / d);
         if (beta > least.beta)
           least = {
             beta,
@@ -169,6 +182,8 @@ function clean(given) {
     throw new Error(`subsets: expected numbers from 1 to ${bits.length}`);
   if (new Set(sorted.map(String)).size < sorted.length)
     throw new Error("subsets: two components look at the same bits");
+  if (state.mode === "sink" && !basic(sorted, weights))
+    throw new Error("mode: 'sink' needs subsets of one size and positive weights");
   return { ...state, subsets: sorted };
 }
 
@@ -181,6 +196,23 @@ function fit(subsets, count, T) {
   for (let i = 0; i < count; i++) {
     const choices = [(subsets[i] ?? [1]).filter((j) => j <= T), ...Array.from({ length: T }, (_, j) => [j + 1])];
     found.push(/** @type {number[]} */ (choices.find((S) => !found.some((other) => String(other) === String(S)))));
+  }
+  return found;
+}
+
+/**
+ * Different subsets of one size, which a sink can serve, near those given: filled up, or cut, at the end.
+ * @type {(subsets: number[][], T: number) => number[][]}
+ */
+function level(subsets, T) {
+  const d = Math.min(degree(subsets), subsets.length > 1 ? T - 1 : T);
+  const places = Array.from({ length: T }, (_, j) => j + 1);
+  const ordered = (/** @type {number[]} */ S) => S.slice(0, d).sort((a, b) => a - b);
+  const found = /** @type {number[][]} */ ([]);
+  for (const S of subsets) {
+    const filled = [...S, ...places.filter((j) => !S.includes(j))];
+    const choices = [filled, ...places.map((_, k) => [...places.slice(k), ...places.slice(0, k)])].map(ordered);
+    found.push(/** @type {number[]} */ (choices.find((one) => !found.some((other) => String(other) === String(one)))));
   }
   return found;
 }
@@ -248,7 +280,7 @@ function wave({ subsets, mode }, net, { averages, waves }) {
       : []),
   ]).flat();
   const placed = /** @type {number[][]} */ ([]);
-  const dots = [...subsets.keys(), ...(mode === "soft" ? [T] : [])].map((i) => {
+  const dots = [...subsets.keys(), ...(mode === "hard" ? [] : [T])].map((i) => {
     const left = parseFloat(across(averages[i]));
     let top = y(waves[i]);
     while (placed.some(([x, at]) => Math.abs(x - left) < 4 && Math.abs(at - top) < 15)) top -= 16;
@@ -269,10 +301,16 @@ function render({ model, el }) {
   /** @type {State} */
   let state;
   const refused = h("p", { class: "fx-error", role: "status" });
+  /** Change the components; what a sink cannot serve brings back the mask. @type {(patch: Partial<State>) => void} */
+  const change = (patch) => {
+    const { subsets, weights, mode } = { ...state, ...patch };
+    const lost = mode === "sink" && !basic(subsets, weights);
+    refused.textContent = lost ? "A sink serves only sets of one size and positive weights, so the mask is back." : "";
+    explorer.change(lost ? { ...patch, mode: "hard" } : patch);
+  };
   const attempt = (/** @type {Partial<State>} */ patch) => {
-    refused.textContent = "";
     try {
-      explorer.change(patch);
+      change(patch);
     } catch {
       refused.textContent = "Two components cannot look at the same bits: change another cell first.";
     }
@@ -281,7 +319,7 @@ function render({ model, el }) {
     label: "Bits T",
     ...bounds("bits"),
     onInput: (T) =>
-      explorer.change({
+      change({
         bits: state.bits.padEnd(T, "0").slice(0, T),
         subsets: fit(state.subsets, state.weights.length, T),
       }),
@@ -289,7 +327,14 @@ function render({ model, el }) {
   const mode = select({
     label: "Second attention",
     choices: options("mode"),
-    onChange: (mode) => explorer.change({ mode }),
+    onChange: (mode) => {
+      const { subsets, weights } = state;
+      const ready = mode !== "sink" || basic(subsets, weights);
+      change(ready ? { mode } : { mode, subsets: level(subsets, state.bits.length), weights: weights.map(Math.abs) });
+      if (!ready)
+        refused.textContent =
+          "A sink serves only sets of one size and positive weights, so the components were changed.";
+    },
   });
   const weights = field({
     label: "Weights λ₁, λ₂, … of one to four components",
@@ -298,7 +343,7 @@ function render({ model, el }) {
       try {
         const typed = read(text);
         weights.complain("");
-        explorer.change({ weights: typed, subsets: fit(state.subsets, typed.length, state.bits.length) });
+        change({ weights: typed, subsets: fit(state.subsets, typed.length, state.bits.length) });
       } catch (error) {
         weights.complain(/** @type {Error} */ (error).message);
       }
@@ -366,14 +411,18 @@ function render({ model, el }) {
           h(
             "p",
             { class: "fx-hint" },
-            "Position o is the output; its bit is 0. A component smaller than the largest looks there too.",
+            "Position o is the output; it offers 0, as a sink 2. A component smaller than the largest looks there too.",
           ),
         ),
       ),
       step(
         "3. Row by row, the average bit is the prefix sum a; the MLP’s wave is 1 at even counts and 0 at odd ones",
         plot,
-        h("p", { class: "fx-hint" }, "Pale: the plateaus. Numbers: the components; o: all positions without one."),
+        h(
+          "p",
+          { class: "fx-hint" },
+          "Pale: the plateaus. Numbers: the components; o, without a mask: all positions without one.",
+        ),
         h(
           "div",
           { class: "fx-clock" },

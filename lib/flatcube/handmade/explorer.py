@@ -5,7 +5,8 @@ State::
     {"bits": "10110100",                       the input x
      "subsets": [[1, 2], [2, 4, 5], [7]],      different subsets of the positions
      "weights": [1.5, -1.0, 0.5],              a number other than 0 for each
-     "mode": "hard",                           of the second attention: hard or soft (with τ = 0.1)
+     "mode": "hard",                           of the second attention: hard, soft (with τ = 0.1) or sink, which takes
+                                               subsets of one size and positive weights only
      "beta": 4.0,                              the logit scale
      "matrix": "W1",                           what the noise is added to: W1, V1, E, b, F, W2 or v2
      "noise": 0.0,                             its standard deviation
