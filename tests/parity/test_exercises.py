@@ -281,6 +281,9 @@ def test_what_would_give_the_answer_away_is_refused():
         "remainder": lambda k: 1 - 2 * (k % 2),
         "floor": lambda k: 1 - 2 * (k - 2 * (k / 2).floor()),
         "prod": lambda k: (1 - 2.0 * (torch.arange(16) < k[:, None])).prod(1),
+        "rpow": lambda k: (-1.0) ** k,
+        "eq": lambda k: 2.0 * torch.stack([k == even for even in range(0, 17, 2)]).any(0) - 1,
+        "tolist": lambda k: torch.tensor([1.0 - 2 * (int(ones) % 2) for ones in k.tolist()]),
     }
     for name, wave in waves.items():
         said = score("6.9", _Waving(wave))
