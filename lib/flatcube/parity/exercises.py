@@ -548,8 +548,8 @@ def _problem(model: Any) -> str | None:
     return None if shape == (3,) else f"it gives {shape} for bits of shape (3, {_BITS}), not (3,)"
 
 
-# Functions of PyTorch that wave, round, multiply or look up counts of bits, by their names without the underscores. What
-# honest networks use, too, such as products of two tensors or comparisons by size, cannot be among them.
+# Functions of PyTorch that wave, round, multiply or look up counts of bits, by their names without the underscores.
+# What honest networks use, too, such as products of two tensors or comparisons by size, cannot be among them.
 _GIVE_AWAY = {
     *("cos", "sin", "tan", "sinc", "polar", "fft_fft", "fft_rfft", "prod", "cumprod", "round", "floor", "ceil"),
     *("trunc", "frac", "fix", "remainder", "fmod", "mod", "rmod", "divmod", "floor_divide", "floordiv", "xor"),

@@ -343,8 +343,8 @@ def _networks(rng: np.random.Generator) -> list[tuple]:
         "The levels of the average run from −1 (all chosen bits are 1) to +1 (none is): in which order must the values "
         "stand for your gate? The plateaus have a half-width of γ/4, where γ is the distance of two levels.",
     ),
-    why="With R = log(8T/γ) it is exact on every input. Below the scale of Theorem 5.1 signals leave their plateaus, and "
-    "you can see by how much.",
+    why="With R = log(8T/γ) it is exact on every input. Below the scale of Theorem 5.1 signals leave their plateaus, "
+    "and you can see by how much.",
     instances=_networks,
 )
 def my_network(bits: np.ndarray, chosen: list[int], values: np.ndarray, R: float) -> np.ndarray:
