@@ -30,14 +30,18 @@ class PressLog(SphinxDirective):
 
 
 class StoredResults(SphinxDirective):
-    """A table of what is stored in data/: the file, minutes of one core, the machine, the command that repeats it."""
+    """A table of what is stored in data/: the file, the time of one core, the machine, the command that repeats it."""
 
     def run(self) -> list[nodes.Node]:
         rows = [
-            [name, f"{made['seconds'] / 60:.0f}", made.get("machine", "not recorded"), _code(made["command"])]
+            [name, _time(made["seconds"]), made.get("machine", "not recorded"), _code(made["command"])]
             for name, made in _log(self)["stored"].items()
         ]
-        return [_table(["File in data/", "Minutes of one core", "Machine", "Command"], rows)]
+        return [_table(["File in data/", "Time of one core", "Machine", "Command"], rows)]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
 
 
 def _code(text: str) -> nodes.paragraph:
