@@ -35,7 +35,8 @@ Which number does the network give?
         "How many positions are not responsible, and what do all exponentials add up to? Then take the mean of what is "
         "held, and do not forget the factor that stands in v₂.",
     ),
-    why="The others take the larger part of the attention when T grows: without a mask or a lift what they hold drowns f.",
+    why="The others take the larger part of the attention when T grows: without a mask or a lift the output is hardly "
+    "more than what they hold, times Λ.",
     instances=_unmasked,
 )
 def unmasked(even: np.ndarray, weights: np.ndarray, T: int, rest: float) -> float:
