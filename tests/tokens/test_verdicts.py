@@ -2,7 +2,7 @@
 
 import pytest
 
-from flatcube.tokens import cues, images, sentences, vision
+from flatcube.tokens import cues, images, sentences, variations, vision
 
 
 def _verdicts(found):
@@ -99,6 +99,46 @@ def test_the_verdict_whose_rule_came_after_the_numbers_says_so():
     rows = _pictures(_apart, lambda kind, k: 0.9 - _apart(kind, k))
     late = [one["id"] for one in vision.measured(rows) if "made after the numbers" in one["statement"]]
     assert late == ["VA-F14"]
+
+
+# --- ways to build and to train -----------------------------------------------------------------------------------------
+
+
+def _arms(quiet=0.5, gain=0.1, more=0.1, shaken=0.3, adam=1.1, deep=1.1, heads=1.2, mlp=2.0):
+    """Networks of the grid: factors of sensitivity, and what copies and the penalty add to accuracies."""
+    rows = []
+    for trial in variations.EXPERIMENT.trials("book"):
+        names = ("source", "kind", "optimiser", "layers", "heads", "extra", "seed")
+        row = {name: getattr(trial, name) for name in names}
+        extra = trial.extra != "none"
+        factor = quiet if extra else adam if trial.optimiser == "adam" else mlp if trial.kind == "mlp" else 1.0
+        factor *= (deep if trial.layers == 4 else 1.0) * (heads if trial.heads == 8 else 1.0)
+        off = 1 + 0.01 * trial.seed
+        numbers = [("token", level, 0.1 * factor * off) for level in vision.SIGMAS]
+        noisy = ("noise", "impulses", "blur", "motion")
+        numbers += [(what, k, 0.5 + 0.01 * off + extra * (gain + more * (what in noisy)))
+                    for what in images.CORRUPTIONS for k in (1, 2, 3)]  # fmt: skip
+        numbers += [(what, 0.005, off * (shaken if extra else 1.0)) for what in ("shop", "shpred")]
+        rows += [row | {"train": 0.9, "final": 1, "what": what, "level": round(level, 4), "value": value, "error": 0.0}
+                 for what, level, value in [*numbers, ("clean", 0, 0.9)]]  # fmt: skip
+    return rows
+
+
+VARIED = ("VA-REG-T", "VA-TAB2", "VA-F11", "VA-F12", "VA-F10")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (_arms(), dict.fromkeys(VARIED, "agrees")),
+        (_arms(quiet=2, gain=-0.2, more=-0.1, shaken=3, adam=0.1, deep=9, heads=9, mlp=0.5),
+         dict.fromkeys(VARIED, "differs")),
+        (_arms(more=-0.05, adam=3, heads=2), dict.fromkeys(["VA-REG-T", "VA-F11", "VA-F12"], "agrees in part")),
+    ],
+)  # fmt: skip
+def test_variations(rows, expected):
+    found = _verdicts(variations.measured(rows))
+    assert {claim: found[claim] for claim in expected} == expected
 
 
 # --- sentences --------------------------------------------------------------------------------------------------------

