@@ -101,7 +101,7 @@ def test_the_verdict_whose_rule_came_after_the_numbers_says_so():
     assert late == ["VA-F14"]
 
 
-# --- ways to build and to train -----------------------------------------------------------------------------------------
+# --- ways to build and to train ---------------------------------------------------------------------------------------
 
 
 def _arms(quiet=0.5, gain=0.1, more=0.1, shaken=0.3, adam=1.1, deep=1.1, heads=1.2, mlp=2.0):
