@@ -421,7 +421,7 @@ function render({ model, el }) {
         h(
           "p",
           { class: "fx-hint" },
-          "Pale: the plateaus. Numbers: the components; o, without a mask: all others (with a sink near 2, at the edge).",
+          "Pale: the plateaus. Numbers: the components; o, without a mask: all others (with a sink near 2).",
         ),
         h(
           "div",
