@@ -16,6 +16,7 @@ from flatcube.inside import models
 BEFORE = {  # what is known before training
     "gap": ("hand_norm2", "hand_trace"),
     "domination": ("start", "hand_norm2", "hand_trace", "trimmed_trace", "rescaled_norm2"),
+    "plain_start": ("start", "hand_norm2", "hand_trace"),
     "random_functions": ("target", "completion"),
     "minimal": ("untrained", "weights"),
     "circuits": ("components",),

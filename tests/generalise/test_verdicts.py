@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flatcube.generalise import domination, gap, perturbed, random_functions
+from flatcube.generalise import domination, gap, learners, perturbed, plain_start, random_functions
 
 
 def _verdict(experiment, rows, claim):
@@ -207,6 +207,23 @@ def test_functions_of_all_kinds_have_unit_variance(kind):
     assert len({members for members, _ in parts}) == 5
     assert math.hypot(*(weight for _, weight in parts)) == pytest.approx(2)
     assert (min(weight for _, weight in parts) > 0) == (kind == "basic")
+
+
+def test_norm_and_trace_are_counted_among_networks_that_fit():
+    row = {"degree": 2, "sparsity": 1, "fitted": 1, "norm2": 50.0, "trace": 9.0, "hand_norm2": 100.0}
+    row["hand_trace"] = 10.0
+    rows = [row, row | {"norm2": 200.0}, row | {"trace": 20.0}, row | {"fitted": 0, "norm2": 1.0}, row | {"degree": 1}]
+    two, one = plain_start.summary(rows)["classes"]
+    assert [two[name] for name in ("networks", "fitted", "norm", "trace", "both")] == [4, 3, 2, 2, 1]
+    assert two["norm2 ratio"] == 2 and (one["degree"], one["both"]) == (1, 1)
+
+
+def test_first_weights_that_are_not_enlarged_are_plain():
+    kind = learners.config(12)
+    first = learners.drawn(kind, seed=0, logits=1 / kind.width)
+    for name, weights in first.items():
+        if name.endswith(".weight"):
+            assert float(weights.square().mean()) * weights.shape[0] == pytest.approx(1, rel=0.35), name
 
 
 # --- noise in the hand-built network ----------------------------------------------------------------------------------
