@@ -25,8 +25,8 @@ def _hessians(rng: np.random.Generator) -> list[tuple]:
     text=r"""
 A loss begins with $\frac12\Delta^\top H\Delta$, where $H$ is symmetric. The vector $\Delta$ is random, of length
 $\rho\|\theta\|$, and it avoids the $k$ steepest directions: it is at right angles to the eigenvectors of the $k$
-largest eigenvalues, and all directions that are left are equally likely. Compute the mean of $\frac12\Delta^\top
-H\Delta$.
+largest eigenvalues, and all directions that are left are equally likely. Compute the mean of
+$\frac12\Delta^\top H\Delta$.
 """,
     hints=(
         "In the basis of eigenvectors the quadratic form is a sum of squares. Which of them are zero?",

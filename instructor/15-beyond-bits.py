@@ -87,11 +87,11 @@ def _readers(rng: np.random.Generator) -> list[tuple]:
     minutes=15,
     difficulty=2,
     text=r"""
-A linear model reads token $t$, the vector $e_t$, by a vector $u_t$ of its own: its output is $\sum_t\langle
-u_t,e_t\rangle$, and it decides by the sign. Noise $\mathcal N(0,\sigma^2I)$ is added to **one** token. What is the
-chance that the decision changes, in the mean over the places? Rows of `tokens` are the $e_t$, rows of `readers` the
-$u_t$. (`math.erfc` has the tail of the normal distribution: a standard normal number is below $-z$ with probability
-$\frac12\mathrm{erfc}(z/\sqrt2)$.)
+A linear model reads token $t$, the vector $e_t$, by a vector $u_t$ of its own: its output is
+$\sum_t\langle u_t,e_t\rangle$, and it decides by the sign. Noise $\mathcal N(0,\sigma^2I)$ is added to **one** token.
+What is the chance that the decision changes, in the mean over the places? Rows of `tokens` are the $e_t$, rows of
+`readers` the $u_t$. (`math.erfc` has the tail of the normal distribution: a standard normal number is below $-z$ with
+probability $\frac12\mathrm{erfc}(z/\sqrt2)$.)
 """,
     hints=(
         "What is the distribution of the output after noise on token t? Only one of its two parameters depends on t.",

@@ -28,8 +28,8 @@ def _runs(rng: np.random.Generator) -> list[tuple]:
     text=r"""
 The chapter lets time flow; gradient descent takes steps. With a fixed kernel, a step at the learning rate $\eta$
 (`rate`) moves the output by $-\eta\,K(f_t-f)$, where $K$ has the eigenvalue $\mu_k$ on all parities of $k$ bits. At
-the start $f_0=0$, and the Fourier weight of the target at degree $k$ is `weights[k]`. What is the loss $\mathbb
-E(f_t-f)^2$ after $t$ (`steps`) steps?
+the start $f_0=0$, and the Fourier weight of the target at degree $k$ is `weights[k]`. What is the loss
+$\mathbb E(f_t-f)^2$ after $t$ (`steps`) steps?
 """,
     hints=(
         "What does one step do to the missing part along one parity?",
@@ -83,9 +83,9 @@ def _preferences(rng: np.random.Generator) -> list[tuple]:
     difficulty=2,
     text=r"""
 A kernel need not treat all bits alike. Let $K(x,y)=\prod_{i=1}^n(1+q_i\,x_iy_i)$ with numbers $0<q_i<1$ (`q`). It is
-no function of $\langle x,y\rangle$, and yet parities are its eigenfunctions. Give the eigenvalue of $(Kg)(x)=\mathbb
-E_yK(x,y)\,g(y)$ for each of them: an array of length $2^n$, in which entry $S$ belongs to the set with the mask $S$
-(bit 1 is the lowest digit).
+no function of $\langle x,y\rangle$, and yet parities are its eigenfunctions. Give the eigenvalue of
+$(Kg)(x)=\mathbb E_yK(x,y)\,g(y)$ for each of them: an array of length $2^n$, in which entry $S$ belongs to the set
+with the mask $S$ (bit 1 is the lowest digit).
 """,
     hints=(
         "Multiply the product out. Which functions of x and y stand there, and with which coefficients?",

@@ -153,10 +153,10 @@ def _hours(rng: np.random.Generator) -> list[tuple]:
     difficulty=3,
     text=r"""
 Number $a$ is the point $E_a=(\cos\frac{2\pi ka}p,\sin\frac{2\pi ka}p)$ of one circle; $p$ is an odd prime. A network
-finds the middle of $E_a$ and $E_b$, and answers with the $c$ whose line through the centre, at the angle $\frac{\pi
-kc}p$, makes the smallest angle with the middle (a line has two directions, and either counts). Now the point $E_a$ is
-moved. What is the least distance by which it must be moved before the middle reaches a place where the answer is no
-longer $a+b$ alone? Give it for all pairs, as a table $(p,p)$ with entry $[a,b]$.
+finds the middle of $E_a$ and $E_b$, and answers with the $c$ whose line through the centre, at the angle
+$\frac{\pi kc}p$, makes the smallest angle with the middle (a line has two directions, and either counts). Now the
+point $E_a$ is moved. What is the least distance by which it must be moved before the middle reaches a place where the
+answer is no longer $a+b$ alone? Give it for all pairs, as a table $(p,p)$ with entry $[a,b]$.
 """,
     hints=(
         "How do the p lines through the centre divide the plane? The middle stands on one of them, at which distance "
