@@ -147,10 +147,16 @@ spectral_influence.mistake(
 
 
 def _biased(rng: np.random.Generator) -> list[tuple]:
-    return [
-        (cube.random_boolean(n, rng=rng).astype(float), float(round(rng.choice([0.1, 0.2, 0.3, 0.7, 0.85]), 2)))
-        for n in (3, 4, 5)
-    ]
+    """Boolean tables that tell ones from zeros, and chances of a one."""
+    rows = []
+    for n in (3, 4, 5):
+        p = float(round(rng.choice([0.1, 0.2, 0.3, 0.7, 0.85]), 2))
+        while True:
+            table = cube.random_boolean(n, rng=rng).astype(float)
+            if abs((_likely(table, p) - _likely(table, 1 - p)) @ _lit(table)) > 0.01:
+                break
+        rows.append((table, p))
+    return rows
 
 
 @problem(

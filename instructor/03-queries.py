@@ -9,12 +9,14 @@ from flatcube.classroom.problems import problem
 
 
 def _boxes(rng: np.random.Generator) -> list[tuple]:
-    """Real tables, a set of two or three variables, and a point at which the first of them is one."""
+    """Real tables, a set of variables, and a point at which the first of them is one, and one outside of the set."""
     rows = []
     for n, size in ((3, 2), (4, 2), (4, 3)):
         chosen = rng.choice(n, size, replace=False)
         mask = int(np.sum(2**chosen))
-        rows.append((rng.normal(size=2**n).round(2) + 0.0, mask, int(rng.integers(2**n)) | mask & -mask))
+        outside = 2**n - 1 - mask
+        k = int(rng.integers(2**n)) | mask & -mask | outside & -outside
+        rows.append((rng.normal(size=2**n).round(2) + 0.0, mask, k))
     return rows
 
 
