@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from flatcube.experiments import store
-from flatcube.tokens import cues, images, vision
+from flatcube.tokens import cues, images, sentences, text, variations, vision
 
 
 def _found(call):
@@ -34,11 +34,25 @@ def _starts(rows):
     return [row for row in rows if int(row["final"]) == 0 and float(row["epoch"]) == 0]
 
 
-def test_networks_of_images_begin_as_stored():
-    _found(images.fashion)
-    wanted = [row for row in store.load("vision") if row["kind"] == "mlp" and row["seed"] == "0"]
-    first = next(trial for trial in vision.EXPERIMENT.trials("book") if (trial.kind, trial.seed) == ("mlp", 0))
-    rows = vision.trial(replace(first, epochs=0))
-    for stored, row in zip(_starts(wanted), _starts(rows), strict=True):
+def _begins_as_stored(experiment, **wanted):
+    """The first trial with these fields, untrained."""
+    first = next(one for one in experiment.trials("book") if all(getattr(one, k) == v for k, v in wanted.items()))
+    named = {name: str(getattr(first, name)) for name in ("kind", "layers", "seed", *wanted)}
+    kept = [row for row in store.load(experiment.name) if all(row[name] == value for name, value in named.items())]
+    for stored, row in zip(_starts(kept), _starts(experiment.trial(replace(first, epochs=0))), strict=True):
         assert stored["what"] == row["what"] and float(stored["train"]) == pytest.approx(row["train"], abs=2e-3)
         assert float(stored["value"]) == pytest.approx(row["value"], abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "wanted"),
+    [(vision.EXPERIMENT, {"kind": "mlp"}), (variations.EXPERIMENT, {"source": "fashion", "optimiser": "adam"})],
+)
+def test_networks_of_images_begin_as_stored(experiment, wanted):
+    _found(images.fashion)
+    _begins_as_stored(experiment, **wanted)
+
+
+def test_networks_of_sentences_begin_as_stored():
+    _found(text.rated)
+    _begins_as_stored(sentences.EXPERIMENT, kind="softmax")
