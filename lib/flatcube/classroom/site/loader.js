@@ -405,9 +405,14 @@
       if (!parts.size) resolve(null);
     });
 
-  /** Resolves when the page is loaded and the browser has nothing else to do. */
-  async function leisure() {
+  /** Resolves when the page is loaded. */
+  async function arrival() {
     if (document.readyState !== "complete") await new Promise((resolve) => addEventListener("load", resolve));
+  }
+
+  /** Resolves when the page is loaded and the browser has nothing else to do, which may be never. */
+  async function leisure() {
+    await arrival();
     await new Promise((resolve) => (window.requestIdleCallback ?? setTimeout)(resolve));
   }
 
@@ -432,7 +437,7 @@
 
   async function start() {
     await found;
-    await leisure();
+    await arrival();
     const first = [...parts].filter(([, kind]) => NOW.includes(kind)).map(([el]) => begin(el));
     await Promise.all([...first, offerPython(), watch()]);
     followLater();
