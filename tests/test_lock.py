@@ -44,6 +44,10 @@ def test_every_place_installs_with_the_same_commands():
     assert "RUN make .venv/.ready" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
+def test_no_image_has_the_instructors_solutions():
+    assert "instructor" in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+
+
 @pytest.mark.parametrize(
     ("file", "wanted"),
     [
