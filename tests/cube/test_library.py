@@ -152,7 +152,7 @@ def test_random_sparse_functions_are_as_the_paper_draws_them():
     subsets, weights = zip(*components, strict=True)
     assert len(set(subsets)) == 30 and all(len(set(S)) == 4 and set(S) <= set(range(1, 10)) for S in subsets)
     assert min(weights) > 0 and np.isclose(np.linalg.norm(weights), 2)
-    table = cube.random_sparse(9, 4, 30, rng=0)
+    table = cube.even_sum(components, 9)
     assert np.allclose(table, sum(w * (1 + cube.subset_parity(S, 9)) / 2 for S, w in components))
     assert np.isclose(table.var(), 1) and np.isclose(table.mean(), sum(weights) / 2)
 
@@ -349,7 +349,7 @@ def test_wrong_input_is_refused_in_one_sentence(call, error, message):
         (lambda: cube.parity(40), f"{32 * 2**40:,}"),
         (lambda: cube.points(41), f"{(8 + 3 * 41) * 2**41:,}"),
         (lambda: cube.table(len, 50), f"{32 * 2**50:,}"),
-        (lambda: cube.random_sparse(45, 2, 3, rng=0), f"{32 * 2**45:,}"),
+        (lambda: cube.even_sum([((1, 2), 1.0)], 45), f"{32 * 2**45:,}"),
         (lambda: cube.address(6), "32 × 2^70"),
         (lambda: cube.address(10**9), "32 × 2^"),
         (lambda: cube.formula("x1000000000000"), "32 × 2^1000000000000"),
@@ -372,7 +372,7 @@ def test_tables_beyond_memory_are_refused_with_their_size(call, size):
         lambda n: cube.formula(f"maj({', '.join(['x1 ^ x2'] * 500)})", n),
         lambda n: cube.formula("(x1 ^ " * 99 + "x2" + ")" * 99, n),
         lambda n: cube.random_boolean(n, rng=0),
-        lambda n: cube.random_sparse(n, 3, 4, rng=0),
+        lambda n: cube.even_sum(cube.random_components(n, 3, 4, rng=0), n),
         lambda n: cube.table(lambda x: x[:, 0] * 1.0, n),
     ],
 )

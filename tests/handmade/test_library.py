@@ -272,7 +272,6 @@ def test_only_the_gram_matrix_of_a_projection_counts():
 
 def test_the_weights_have_names():
     model = handmade.build([((1, 3), 2.0), ((2,), -1.0)], 3)
-    assert handmade.channels(model) == ["1", "2", "3", "out", "bit"]
     assert list(handmade.matrices(model)) == ["W1", "V1", "E", "b", "F", "W2", "v2", "W2−", "v2−"]
 
 
@@ -329,7 +328,6 @@ def _projected() -> networks.Circuit:
         (lambda: handmade.project(handmade.build(PAIR, 4), torch.ones(5, 3).double(), inverse=True), "at least 5 col"),
         (lambda: handmade.project(_projected(), torch.ones(5, 3)), "model: expected a channel for each of 5 positions"),
         (lambda: handmade.project(handmade.build(PAIR, 4), torch.ones(5, 3) / 0), "matrix: expected finite numbers"),
-        (lambda: handmade.channels(_projected()), "model: expected a channel for each of 5 positions"),
         (lambda: handmade.matrices(networks.Circuit(EYE, EYE, [])), "model: expected a network of handmade.build"),
         (lambda: handmade.measured_norms(None), "model: expected networks.Circuit, got NoneType"),
         (lambda: handmade.measured_gradient_norms(handmade.build(PAIR, 4), BITS[4][:0]), "bits: expected one input"),

@@ -13,6 +13,11 @@ from flatcube import cube, fourier, kernels
 series = st.lists(st.floats(-2, 2), min_size=1, max_size=7)
 
 
+def by_words(coefficients, n):
+    """Σ_p a_p n^{−p} · words(n, p), the eigenvalues of a power series."""
+    return sum(a * kernels.words(n, p).astype(float) / float(n) ** p for p, a in enumerate(coefficients))
+
+
 # --- eigenvalues ------------------------------------------------------------------------------------------------------
 
 
@@ -25,14 +30,14 @@ def test_four_routes_to_the_eigenvalues(coefficients, n):
     full = kernels.matrix(psi, n)
     assert np.allclose(fourier.transform(full[0]), mu[cube.weights(n)], atol=1e-12)
     assert np.allclose(kernels.by_set(full), mu[cube.weights(n)], atol=1e-12)
-    assert np.allclose(kernels.from_series(coefficients, n), mu, atol=1e-12)
+    assert np.allclose(by_words(coefficients, n), mu, atol=1e-12)
     assert np.allclose(np.sort(np.linalg.eigvalsh(full) / 2**n), np.sort(mu[cube.weights(n)]), atol=1e-12)
     assert np.allclose(kernels.gaps(psi, n), mu[:-2] - mu[2:], atol=1e-12)
 
 
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=9), st.integers(3, 9))
 def test_without_negative_coefficients_the_order_holds(coefficients, n):
-    mu = kernels.from_series(coefficients, n)
+    mu = by_words(coefficients, n)
     assert (mu >= 0).all() and kernels.ordered(mu)
 
 
@@ -72,12 +77,13 @@ def test_relu_and_step_are_means_over_normal_numbers():
         assert kernels.step(np.array(c)) == pytest.approx(2 * np.mean((u > 0) & (v > 0)), abs=1e-4)
 
 
-def test_the_series_of_relu_is_the_function():
+def test_the_series_of_relu_has_no_negative_coefficient_and_gives_its_eigenvalues():
+    """κ₁'' = 1/(π√(1 − c²)), whose coefficients are C(2m, m)/4^m, integrated twice."""
+    even = [math.comb(2 * m, m) / 4**m / ((2 * m + 1) * (2 * m + 2) * math.pi) for m in range(100)]
+    found = [1 / math.pi, 0.5, *(a for each in even for a in (each, 0.0))]
     c = np.linspace(-0.8, 0.8, 9)
-    found = np.polynomial.polynomial.polyval(c, kernels.relu_series(200))
-    assert np.allclose(found, kernels.relu(c), atol=1e-9) and (kernels.relu_series(80) >= 0).all()
-    exact = kernels.eigenvalues(kernels.relu, 4)
-    assert kernels.from_series(kernels.relu_series(200), 4) == pytest.approx(exact, abs=1e-4)
+    assert np.allclose(np.polynomial.polynomial.polyval(c, found), kernels.relu(c), atol=1e-9)
+    assert by_words(found[:200], 4) == pytest.approx(kernels.eigenvalues(kernels.relu, 4), abs=1e-4)
 
 
 def test_the_tangent_kernel_is_the_derivative_along_all_layers():
@@ -158,9 +164,9 @@ def test_descent_follows_the_kernel_when_it_is_wide():
     assert np.allclose(found, (1 - 0.5 * mu) ** 20, atol=0.05) and np.allclose(outputs[0], 0)
 
 
-def test_half_times_and_what_is_left():
-    assert np.allclose(kernels.left([0.3, 2.0], kernels.half_times([0.3, 2.0])).diagonal(), 0.5)
-    assert np.isinf(kernels.half_times([0.0, -1.0])).all()
+def test_half_is_left_at_log_2_over_mu():
+    mu = np.array([0.3, 2.0])
+    assert np.allclose(kernels.left(mu, np.log(2) / mu).diagonal(), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +180,7 @@ def test_half_times_and_what_is_left():
         (lambda: kernels.transformer(np.ones((0, 4))), "points: expected one or more"),
         (lambda: kernels.features(cube.points(4), 3), "width: expected a divisor of 4, got 3"),
         (lambda: kernels.linear_attention(cube.points(2), cube.points(2), read="last"), "read: expected 'each' or"),
-        (lambda: kernels.in_parities(np.ones((4, 8))), "kernel: expected"),
+        (lambda: kernels.by_set(np.ones((4, 8))), "kernel: expected"),
         (lambda: kernels.softmax_by_set(20, 1, rng=0), "n: expected an integer from 1 to 12, got 20"),
     ],
 )

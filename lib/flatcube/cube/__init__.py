@@ -17,7 +17,7 @@ __all__, __getattr__, __dir__ = door(
         "functions": [
             "points", "index", "to_bits", "to_signs", "subset", "mask", "weights", "table", "formula",
             "subset_parity", "parity", "first", "mean", "majority", "threshold", "conjunction", "disjunction",
-            "address", "tribes", "even", "even_sum", "random_boolean", "random_components", "random_sparse",
+            "address", "tribes", "even", "even_sum", "random_boolean", "random_components",
             "Components",
         ],
         "grammar": ["Node", "parse", "variables"],

@@ -12,7 +12,7 @@ from flatcube.cube.grammar import evaluate, parse, variables
 __all__ = [
     "points", "index", "to_bits", "to_signs", "subset", "mask", "weights", "table", "formula",
     "subset_parity", "parity", "first", "mean", "majority", "threshold", "conjunction", "disjunction",
-    "address", "tribes", "even", "even_sum", "random_boolean", "random_components", "random_sparse",
+    "address", "tribes", "even", "even_sum", "random_boolean", "random_components",
     "Components",
 ]  # fmt: skip
 
@@ -229,12 +229,6 @@ def random_components(
         chosen[tuple(sorted(1 + i for i in rng.choice(n, degree, replace=False).tolist()))] = None
     scale = np.abs(rng.standard_normal(components))
     return list(zip(chosen, (2 * scale / np.linalg.norm(scale)).tolist(), strict=True))
-
-
-def random_sparse(n: int, degree: int, components: int, *, rng: np.random.Generator | int) -> np.ndarray:
-    """The table of a random sparse function, ``even_sum(random_components(…), n)``."""
-    checks.size(n, itemsize=_PEAK)
-    return even_sum(random_components(n, degree, components, rng=rng), n)
 
 
 def _indices(n: int) -> np.ndarray:

@@ -17,7 +17,7 @@ __all__, __getattr__, __dir__ = door(
         "design": ["Design", "Mixer", "wave", "breakpoints", "least_scale", "prefix_sums", "target_values"],
         "formulas": ["norms", "gradient_norms", "row_bounds"],
         "construction": ["build", "assemble", "from_spectrum", "from_table"],
-        "weights": ["measured_norms", "measured_gradient_norms", "channels", "matrices", "names"],
+        "weights": ["measured_norms", "measured_gradient_norms", "matrices", "names"],
         "symmetries": ["rescale", "best_rescaling", "random_projection", "project"],
     },
 )

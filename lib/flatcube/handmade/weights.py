@@ -9,7 +9,7 @@ from torch import Tensor
 from flatcube import networks
 from flatcube.networks import tensors
 
-__all__ = ["measured_norms", "measured_gradient_norms", "channels", "matrices", "names"]
+__all__ = ["measured_norms", "measured_gradient_norms", "matrices", "names"]
 
 MATRICES = {
     "W1": "layers.0.heads.0.query_key",
@@ -20,11 +20,6 @@ MATRICES = {
     "W2": "layers.1.heads.{}.query_key",
     "v2": "layers.1.heads.{}.value",
 }
-
-
-def channels(model: networks.Circuit) -> list[str]:
-    """The names of the channels: positions 1, …, T, the output position, the bit."""
-    return [*map(str, range(1, unprojected(model).positions.shape[0])), "out", "bit"]
 
 
 def matrices(model: networks.Circuit) -> dict[str, Tensor]:

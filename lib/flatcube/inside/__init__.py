@@ -18,6 +18,6 @@ __all__, __getattr__, __dir__ = door(
             "CLEAR", "mass", "clear_rows", "even", "explained", "turns", "trapezoid", "shares", "ablated", "patched",
             "swapped",
         ],
-        "stars": ["triangle", "star", "assembled"],
+        "stars": ["star", "assembled"],
     },
 )

@@ -15,19 +15,9 @@ import torch
 from flatcube import checks
 from flatcube.inside.models import Minimal, shapes
 
-__all__ = ["triangle", "star", "assembled"]
+__all__ = ["star", "assembled"]
 
 _NOTHING = -50.0  # a logit beside which those of a row of attention are large
-
-
-def triangle(a: np.ndarray, degree: int) -> np.ndarray:
-    """tri(a): 1 at k/d for even k, 0 at k/d for odd k, straight between them.
-
-    >>> triangle([0, 1/4, 1/2, 3/4, 1], 2).tolist()
-    [1.0, 0.5, 0.0, 0.5, 1.0]
-    """
-    a = checks.numbers(a, "a").astype(float)
-    return np.abs(np.mod(checks.integer(degree, "degree", 1) * a, 2) - 1)
 
 
 def star(components: Sequence[tuple[tuple[int, ...], float]], T: int) -> np.ndarray:

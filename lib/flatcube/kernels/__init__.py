@@ -17,11 +17,11 @@ from flatcube.doors import door
 __all__, __getattr__, __dir__ = door(
     __name__,
     {
-        "spectra": ["matrix", "krawtchouk", "eigenvalues", "words", "from_series", "gaps", "ordered", "in_parities",
-                    "by_set", "mean_by_degree", "leak"],
-        "profiles": ["relu", "step", "conjugate", "tangent", "attention", "relu_series"],
+        "spectra": ["matrix", "krawtchouk", "eigenvalues", "words", "gaps", "ordered", "by_set", "mean_by_degree",
+                    "leak"],
+        "profiles": ["relu", "step", "conjugate", "tangent", "attention"],
         "layers": ["head", "features", "products", "linear_attention", "transformer", "convolution"],
         "finite": ["of_weights", "perceptron", "heads", "softmax_by_set"],
-        "flow": ["left", "half_times", "descend"],
+        "flow": ["left", "descend"],
     },
 )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 
 from flatcube import checks
 
-__all__ = ["left", "half_times", "descend"]
+__all__ = ["left", "descend"]
 
 
 def left(mu: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -16,12 +16,6 @@ def left(mu: np.ndarray, times: np.ndarray) -> np.ndarray:
     [[1.0, 1.0], [0.135, 0.368]]
     """
     return np.exp(-np.multiply.outer(checks.numbers(times, "times"), checks.numbers(mu, "mu")))
-
-
-def half_times(mu: np.ndarray) -> np.ndarray:
-    """log 2/μ_k, when half of a coefficient of degree k is learnt; infinite where μ_k ≤ 0."""
-    mu = checks.numbers(mu, "mu")
-    return np.where(mu > 0, np.log(2) / np.where(mu > 0, mu, 1), np.inf)
 
 
 def descend(

@@ -17,7 +17,7 @@ import numpy as np
 
 from flatcube import checks
 
-__all__ = ["relu", "step", "conjugate", "tangent", "attention", "relu_series"]
+__all__ = ["relu", "step", "conjugate", "tangent", "attention"]
 
 _DEEPEST = 50
 READS = ("mark", "each")
@@ -82,18 +82,3 @@ def attention(c: np.ndarray, T: int, content: float = 0.5, read: str = "mark", d
         return conjugate(share, depth)
     same, other = conjugate(share, depth), conjugate((1 - 2 * alpha) * share, depth)
     return (1 + c) / 2 * same + (1 - c) / 2 * other  # so many tokens agree with those of the other point
-
-
-def relu_series(powers: int) -> np.ndarray:
-    """The Taylor coefficients of κ₁ up to c^powers: 1/π, 1/2, and c^{2m} has ((2m − 3)!!/(2m)!!)/((2m − 1)π).
-
-    >>> (np.pi * relu_series(4)).round(4).tolist()
-    [1.0, 1.5708, 0.5, 0.0, 0.0417]
-    """
-    found = np.zeros(checks.integer(powers, "powers", 1, 10**4) + 1)
-    found[:2] = 1 / np.pi, 0.5
-    term = 1.0  # the coefficient of c^{2m} in 1/√(1 − c²), from m = 0
-    for m in range(1, powers // 2 + 1):
-        found[2 * m] = term / (2 * m * (2 * m - 1) * np.pi)  # integrated twice: κ₁'' = 1/(π√(1 − c²))
-        term *= (2 * m - 1) / (2 * m)
-    return found

@@ -9,15 +9,14 @@ K_j(k), Krawtchouk's number, is the sum of χ_U over all points with j bits that
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from flatcube import checks, cube, fourier
 
-__all__ = ["matrix", "krawtchouk", "eigenvalues", "words", "from_series", "gaps", "ordered", "in_parities",
-           "by_set", "mean_by_degree", "leak"]  # fmt: skip
+__all__ = ["matrix", "krawtchouk", "eigenvalues", "words", "gaps", "ordered", "by_set", "mean_by_degree", "leak"]
 
 Profile = Callable[[np.ndarray], np.ndarray]  # Ψ: correlations c from −1 to 1 to values of the kernel
 _LARGEST = 40  # bits; beyond, Krawtchouk's numbers are not exact in float64
@@ -98,17 +97,6 @@ def words(n: int, power: int) -> np.ndarray:
     return np.array(_words(n, checks.integer(power, "power", 0, 200)), object)
 
 
-def from_series(coefficients: Sequence[float], n: int) -> np.ndarray:
-    """μ_0, …, μ_n of Ψ(c) = Σ_p a_p c^p from its Taylor coefficients: Σ_p a_p n^{−p} · words(n, p).
-
-    Where they are not negative, nothing cancels, and small eigenvalues are as precise as large ones.
-    """
-    given = np.atleast_1d(checks.numbers(coefficients, "coefficients"))
-    checks.shape(given.shape, "coefficients", ("powers",))
-    shares = [words(n, p) / float(n) ** p for p in range(len(given))]
-    return sum(a * np.array(share, float) for a, share in zip(given, shares, strict=True))
-
-
 def gaps(psi: Profile, n: int) -> np.ndarray:
     """μ_k − μ_{k+2} for k = 0, …, n − 2, each as E χ_U(x) Ψ(Σx/n) over the cube with two bits fewer, |U| = k."""
     checks.integer(n, "n", 3, _LARGEST)
@@ -126,7 +114,7 @@ def ordered(mu: np.ndarray, tolerance: float = 1e-12) -> bool:
 # --- any kernel, seen in the basis of parities ------------------------------------------------------------------------
 
 
-def in_parities(kernel: np.ndarray) -> np.ndarray:
+def _in_parities(kernel: np.ndarray) -> np.ndarray:
     """E_{x,y} χ_U(x) K(x, y) χ_V(y) for all U (rows) and V: diagonal if and only if all parities are eigenfunctions."""
     kernel = checks.table(kernel, name="kernel")
     checks.shape(kernel.shape, "kernel", (kernel.shape[-1], kernel.shape[-1]))
@@ -135,7 +123,7 @@ def in_parities(kernel: np.ndarray) -> np.ndarray:
 
 def by_set(kernel: np.ndarray) -> np.ndarray:
     """E_{x,y} χ_U(x) K(x, y) χ_U(y) for all U. If K is the covariance of a random f, this is E f̂(U)²."""
-    return np.diagonal(in_parities(kernel)).copy()
+    return np.diagonal(_in_parities(kernel)).copy()
 
 
 def mean_by_degree(values: np.ndarray) -> np.ndarray:
@@ -147,6 +135,6 @@ def mean_by_degree(values: np.ndarray) -> np.ndarray:
 
 def leak(kernel: np.ndarray) -> float:
     """The share of Σ_{U,V} (E χ_U K χ_V)² that lies off the diagonal: 0 if all parities are eigenfunctions."""
-    squares = np.square(in_parities(kernel))
+    squares = np.square(_in_parities(kernel))
     total = float(squares.sum())
     return max(0.0, 1 - float(np.trace(squares)) / total) if total > 0 else 0.0
