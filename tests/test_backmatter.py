@@ -88,3 +88,9 @@ def test_bibliography_entries_are_complete_and_each_is_in_one_list():
         assert key[:-1].rstrip("abcdefghijklmnopqrstuvwxyz")[-4:] == entry.fields["year"]
         assert lists.count(entry.fields["keywords"]) == 1, key
     assert len(entries) >= 40
+
+
+def test_the_page_for_hubs_knows_the_size_of_the_notebooks():
+    said = re.search(r"the notebooks take (\d+) MB", (CHAPTERS / "hub.md").read_text(encoding="utf-8"))
+    size = sum(path.stat().st_size for path in (CHAPTERS / "notebooks").glob("*.ipynb")) / 1e6
+    assert float(said[1]) == pytest.approx(size, rel=0.2)

@@ -43,6 +43,11 @@ def published(book: edition.Book) -> edition.Book:
     return edition.Book(book.root)
 
 
+STARRED = "\n\n".join(
+    rf"$$\begin{{equation*}}{tex}\end{{equation*}}$$" for tex in ("a", "\nb\n\\tag{2.1}", r"c\tag{2.2}")
+)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -66,8 +71,8 @@ def published(book: edition.Book) -> edition.Book:
         (":::{admonition} You will\n:class: goals\n\n1. see\n:::", "**You will**\n\n1. see"),
         (":::{prf:proof}\n:class: dropdown\n\nClear.\n:::", "*Proof.* Clear. □"),
         ("(here)=\n## A section", "## 2.1 A section"),
-        ("$$a=b$$ (eq-a)", r"$$a=b\tag{2.1}$$"),
-        ("$$a=b$$\n\n$$c$$ (eq-c)\n\n$$\nd\n$$ (eq-d)", "$$a=b$$\n\n$$c\\tag{2.1}$$\n\n$$\nd\n\\tag{2.2}$$"),
+        ("$$a=b$$ (eq-a)", r"$$\begin{equation*}a=b\tag{2.1}\end{equation*}$$"),
+        ("$$a$$\n\n$$\nb\n$$ (eq-b)\n\n$$c$$ (eq-c)", STARRED),
         ("by {eq}`eq-b` and {fig}`fig-a`", "by [(1.2)](01-one.ipynb) and [Figure 1.1](01-one.ipynb)"),
         (r"the size {sym}`\rho`", r"the size $\rho$"),
         ("```python\nx = '{cite}`y`'\n```", "```python\nx = '{cite}`y`'\n```"),

@@ -15,7 +15,8 @@ from tests.press.small import build_pages
 BASE = "https://book.example/flat"
 PAGES = {
     "index": "# A book\n\nWith $\\mathbb{E}[f]$ first.\n\nIts *second* part & more.\n\n```{toctree}\n01-fourier\n```\n",
-    "01-fourier": "# Fourier\n\nParities of $\\mathbb{E}$ and\n\n$$\\widehat{f}$$\n",
+    "01-fourier": "# Fourier\n\nParities of $\\mathbb{E}$ and\n\n$$\\widehat{f}$$\n\n"
+                  "<table><tr><td>corner</td><td>stone</td></tr></table>\n",
 }
 CONF = """
 project = "Flat <b> Minima"
@@ -98,6 +99,7 @@ def test_the_search_knows_words_and_no_latex(local):
     terms = json.load(io.StringIO(text.removeprefix("Search.setIndex(").removesuffix(")")))["terms"]
     assert any(term.startswith("pariti") for term in terms)
     assert not {"mathbb", "widehat"} & set(terms)
+    assert {"corner", "stone"} <= set(terms)  # two cells, two words
 
 
 @pytest.mark.parametrize("repository", ["", "https://github.com/ada/cube"])

@@ -35,7 +35,7 @@ _FENCE = re.compile(r"(?P<fence>:{3,}|`{3,})(?:\{(?P<name>[\w:-]+)\}\s*(?P<title
 _ROLE = re.compile(r"\{(?P<name>[a-z][\w:-]*)\}`(?P<content>[^`]+)`")
 _LINK = re.compile(r"(?<!!)\[(?P<words>[^\]]+)\]\((?P<target>[\w./#-]+)\)")
 _TARGET = re.compile(r"^\([\w-]+\)=\n?", re.MULTILINE)
-_EQUATION = re.compile(r"\$\$ *\((?P<label>[\w-]+)\)$", re.MULTILINE)  # the end of a formula with a label
+_FORMULA = re.compile(r"\$\$(?P<tex>.+?)\$\$(?: *\((?P<label>[\w-]+)\)$)?", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^## (?=\S)", re.MULTILINE)
 _PROOF = "prf:proof"
 _BLOCK = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s))")  # paragraphs, and items of a list
@@ -81,8 +81,8 @@ class Book:
             for source in (cell.source for cell in notebook.read(chapter).cells if cell.cell_type == "markdown"):
                 for box in _boxes(source):
                     found[box.options.get("label", "")] = chapter.stem, boxes.number(box)
-                for formula in _EQUATION.finditer(source):
-                    found[formula["label"]] = chapter.stem, f"({boxes.formula()})"
+                for label in filter(None, (formula["label"] for formula in _FORMULA.finditer(source))):
+                    found[label] = chapter.stem, f"({boxes.formula()})"
         return found
 
     @functools.cached_property
@@ -285,10 +285,13 @@ class Text:
             return self._box(piece)
         if piece.startswith("```"):
             return piece
-        text = _EQUATION.sub(
-            lambda _: rf"\tag{{{self.boxes.formula()}}}$$", _TARGET.sub("", _ROLE.sub(self._role, self._quiet(piece)))
-        )
+        text = _FORMULA.sub(self._formula, _TARGET.sub("", _ROLE.sub(self._role, self._quiet(piece))))
         return _HEADING.sub(self._heading, _LINK.sub(self._link, text)).strip("\n")
+
+    def _formula(self, match: re.Match[str]) -> str:
+        """With the number of the site, if it has one: without the star JupyterLab's MyST counts it once more."""
+        tag = rf"\tag{{{self.boxes.formula()}}}" if match["label"] else ""
+        return rf"$$\begin{{equation*}}{match['tex']}{tag}\end{{equation*}}$$"
 
     def _heading(self, match: re.Match[str]) -> str:
         self.sections += 1

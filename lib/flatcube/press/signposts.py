@@ -40,12 +40,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 class Words(sphinx.search.IndexBuilder):
-    """The index of words for the search, without those of formulas: nobody looks for `mathbb`."""
+    """The index of words for the search: no words of formulas, nobody looks for `mathbb`, and none across two tags."""
 
     def feed(self, docname: str, filename: str, title: str, doctree: nodes.document) -> None:
         bare = doctree.deepcopy()
         for formula in [node for node in bare.findall() if isinstance(node, nodes.math | nodes.math_block)]:
             formula.parent.remove(formula)
+        for raw in bare.findall(nodes.raw):  # Sphinx takes its tags out: two cells of a table would be one word
+            raw.children = [nodes.Text(raw.astext().replace("<", " <"))]
         super().feed(docname, filename, title, bare)
 
 
