@@ -45,6 +45,8 @@ class ExerciseTests:
     written: list[tuple[str, str, str]]
     # For each exercise a function of its arguments that computes the answer in another way.
     library: dict[str, Callable]
+    # Exercises whose number may be negative: an answer that forgets the sign must never pass.
+    signed: tuple[str, ...] = ()
 
     @pytest.fixture(autouse=True)
     def the_same_instances_in_every_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +101,12 @@ class ExerciseTests:
         for _ in range(20):
             feedback = check(id, given(task, mistake))
             assert (feedback.status, feedback.text) == ("wrong", diagnosis)
+
+    def test_an_answer_that_forgets_the_sign_is_never_right(self):
+        for id in self.signed:
+            task = find(id)
+            said = {check(id, lambda *given, task=task: abs(task.solution(*given))).status for _ in range(100)}
+            assert said == {"wrong"}, id
 
     def test_hints_come_in_two_levels_and_start_again_after_success(self, id: str):
         exercises._wrong.clear()

@@ -324,6 +324,7 @@ def algebraic_degree(table):
 class TestExercises(ExerciseTests):
     room = "queries"
     written = WRITTEN
+    signed = ("3.2",)
     library = {
         "3.1": subcube,
         "3.5": is_degree_at_most,

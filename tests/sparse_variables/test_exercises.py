@@ -179,6 +179,7 @@ def my_network(bits, chosen, values, R):
 class TestExercises(ExerciseTests):
     room = "sparse_variables"
     written = WRITTEN
+    signed = ("5.2",)
     library = {
         "5.1": my_question,
         "5.2": my_head,

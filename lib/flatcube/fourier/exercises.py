@@ -60,12 +60,15 @@ my_parity.mistake(
 def _tables_and_masks(rng: np.random.Generator) -> list[tuple]:
     """Subsets of one element, of several and of all: in the first and last case some mistakes do no harm.
 
-    One table is Boolean, so that an answer which counts where f and χ_S agree can be told from 0.
+    One table is Boolean, so that an answer which counts where f and χ_S agree can be told from 0. The last coefficient
+    is negative, so that one which forgets the sign is never right.
     """
     tables = _tables(rng, 2, 3, 3, 4)
     tables[1] = np.where(tables[1] < 0, -1.0, 1.0)
     masks = [(1, 2), (3, 5, 6), (3, 5, 6), (7, 11, 13, 14, 15)]
-    return [(table, int(rng.choice(some))) for table, some in zip(tables, masks, strict=True)]
+    pairs = [(table, int(rng.choice(some))) for table, some in zip(tables, masks, strict=True)]
+    last, mask = pairs[-1]
+    return [*pairs[:-1], (last if my_coefficient.solution(last, mask) < 0 else -last + 0.0, mask)]
 
 
 @exercise(

@@ -70,6 +70,12 @@ subcube.mistake(
 )
 
 
+def _values_of_both_signs(rng: np.random.Generator) -> list[tuple]:
+    """The last alternating mean is negative, so that an answer which forgets the sign is never right."""
+    *others, last = (_numbers(rng, 2**r) for r in (2, 3, 3, 4))
+    return [(values,) for values in (*others, last if alternating_mean.solution(last) < 0 else -last + 0.0)]
+
+
 @exercise(
     "3.2",
     "Signs in front",
@@ -80,7 +86,7 @@ subcube.mistake(
         "Two flips cancel, so only whether the count is odd matters. And Δ is a mean: what do you divide by?",
     ),
     why="This is a Fourier coefficient of f on the subcube, the one at the set of all directions.",
-    instances=lambda rng: [(_numbers(rng, 2**r),) for r in (2, 3, 3, 4)],
+    instances=_values_of_both_signs,
 )
 def alternating_mean(values: np.ndarray) -> float:
     """The mean of (−1)^|y| g(y); entry y is g at the point with the bits of y."""

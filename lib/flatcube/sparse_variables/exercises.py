@@ -76,8 +76,11 @@ my_question.mistake(
 
 
 def _heads(rng: np.random.Generator) -> list[tuple]:
-    return [(rng.normal(size=(T, D)).round(2), rng.normal(size=(D, D)).round(2), rng.normal(size=D).round(2))
-            for T, D in ((3, 2), (5, 4), (6, 3))]  # fmt: skip
+    """The last head receives a negative number, so that an answer which forgets the sign is never right."""
+    heads = [(rng.normal(size=(T, D)).round(2), rng.normal(size=(D, D)).round(2), rng.normal(size=D).round(2))
+             for T, D in ((3, 2), (5, 4), (6, 3))]  # fmt: skip
+    X, W, value = heads[-1]
+    return [*heads[:-1], (X, W, value if my_head.solution(X, W, value) < 0 else -value)]
 
 
 @exercise(
