@@ -1,6 +1,7 @@
 """Chapter 8's exercises: wrong answers as readers write them, and the library's answers."""
 
 import numpy as np
+from scipy.optimize import minimize, minimize_scalar
 
 from flatcube import capacity
 from flatcube.capacity import HeadNorms, LayerNorms, NetworkNorms, Norms, covers
@@ -206,6 +207,32 @@ def test_within_means_at_most():
     for _ in range(10):
         answer = check("8.1", strictly)
         assert answer.status == "wrong" and "exactly ε" in answer.text
+
+
+def test_a_minimiser_is_right_and_a_coarse_one_is_told_so():
+    def split(sizes, reaches, eps):
+        """Logarithms of all errors but the last, relative to it, by a general search."""
+
+        def errors(logs):
+            raw = np.exp(np.append(logs, 0))
+            return eps * raw / (reaches @ raw)
+
+        start = np.zeros(len(sizes) - 1)
+        found = minimize(lambda logs: np.log(np.sum((sizes / errors(logs)) ** 2)), start, options={"gtol": 1e-10})
+        return errors(found.x)
+
+    def promise(tolerance):
+        def my_promise(C, m, A):
+            def bound(finest):
+                return 4 * finest + 12 * np.sqrt(C / m) * np.log(A / finest)
+
+            return minimize_scalar(bound, bounds=(1e-9, A), method="bounded", options={"xatol": tolerance}).fun
+
+        return my_promise
+
+    assert check("8.3", split).status == check("8.6", promise(1e-10)).status == "right"
+    coarse = check("8.6", promise(1e-5))  # the best scale is the ceiling itself, at the edge of what is searched
+    assert coarse.status == "wrong" and "not exact enough: the check asks for six digits" in coarse.text
 
 
 def test_a_shorter_list_is_found_by_looking_back_and_a_short_one_that_misses_functions_is_no_cover():

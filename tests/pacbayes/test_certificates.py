@@ -11,7 +11,7 @@ import torch
 from scipy.stats import norm
 from torch import nn
 
-from flatcube import handmade, networks, pacbayes, sampling
+from flatcube import cast, cube, fourier, handmade, networks, pacbayes, sampling
 from flatcube.experiments import store
 from flatcube.pacbayes import certificates, certified, certifier
 from flatcube.pacbayes.inequalities import kl_inverse
@@ -245,6 +245,18 @@ def test_the_construction_is_dominated_by_itself_and_says_something():
     larger = pacbayes.Account({"all": 1.0}, {"all": 1.0})
     assert not pacbayes.certify(model, (BITS, y), loss="squared", construction=larger, **QUICK).dominated
     assert pacbayes.certify(model, (BITS, y), loss="squared", **QUICK).dominated is None
+
+
+def test_traces_are_compared_on_inputs_drawn_at_random():
+    """Of more inputs than are looked at: those that come first in order all begin with the same bit."""
+    n = 10
+    bits = cube.to_bits(cube.points(n))[:, ::-1].copy()
+    table = cast.table("FIRST", n)[cube.index(1 - 2 * bits)].astype(float)
+    model = handmade.build(fourier.to_even(fourier.spectrum(cast.table("FIRST", n))), n)
+    found = pacbayes.certify(model, (bits, table), exclude=("tokens", "positions"), construction=model, **QUICK)
+    every, first = (pacbayes.of_model(model, x).trace for x in (bits, bits[: certifier._LOOKED_AT]))
+    assert first < every / 3  # so that it matters which are taken
+    assert found.domination["trace"][0] == pytest.approx(every, rel=0.15)
 
 
 def test_a_prior_near_by_is_cheaper_and_seeds_are_all_there_is_to_chance():

@@ -39,7 +39,7 @@ def _factors(entering: np.ndarray, eps: float) -> np.ndarray:
 
 
 my_blowup.mistake(
-    "The 1 is missing: τ is one plus the largest factor.",
+    "The 1 is missing: each norm counts with one plus its largest factor.",
     lambda entering, eps: np.prod(_factors(entering, eps).max(axis=1)),
 )
 my_blowup.mistake(

@@ -22,7 +22,7 @@ __all__ = ["certify"]
 Loss = str | Callable[[Tensor, Tensor], Tensor]
 
 _STARTS = np.geomspace(1e-3, 1, 10).tolist()  # σ, or σ as a share of the root mean square weight of a group
-_LOOKED_AT = 512  # examples, while σ is looked for
+_LOOKED_AT = 512  # examples, while σ is looked for; different inputs, where traces are compared
 _TESTED = 200  # draws of noise, at most, for the examples put aside
 _FITS = 1e-3  # a mean squared error below which a network counts as fitting (HR Sec. 7.1)
 
@@ -64,7 +64,7 @@ def certify(
     silent = not checks.flag(progress, "progress") or "FLATCUBE_PRESS" in os.environ
     with _undisturbed(model):
         shown = None if test is None else _Bench(model, test, loss, clip, prior, groups, exclude)
-        compared = _domination(bench, construction)
+        compared = _domination(bench, construction, seed)
         steps = 0 if sigma is not None else 2 * len(_STARTS) + 2 * rounds * len(bench.sizes)
         with tqdm(total=steps + draws, disable=silent, desc="certificate", unit="step") as bar:
             found = _looked_for(bench, given, looks, rounds, seed, bar) if sigma is None else bench.by_group(sigma)
@@ -234,13 +234,19 @@ def _looked_for(
     return best
 
 
-def _domination(bench: _Bench, construction: nn.Module | Account | None) -> dict[str, tuple[float, float]]:
-    """Norm, trace and squared error of the network, each beside what SP's assumption allows."""
+def _domination(
+    bench: _Bench, construction: nn.Module | Account | None, seed: int
+) -> dict[str, tuple[float, float]]:
+    """Norm, trace and squared error of the network, each beside what SP's assumption allows.
+
+    Traces are means over the different inputs, or over some of them, drawn at random: the inputs stand in order.
+    """
     if construction is None:
         return {}
     if bench.base.ndim != 1:
         raise ValueError("construction: expected none for a network with several outputs, got one")
-    x = bench.land.x[:_LOOKED_AT]
+    drawn = np.random.default_rng([seed, 2]).permutation(len(bench.land.x))[:_LOOKED_AT]
+    x = bench.land.x[np.sort(drawn)]
     ours = of_model(bench.land.model, x, exclude=bench.exclude)
     if isinstance(checks.instance(construction, "construction", (nn.Module, Account)), Account):
         theirs = construction

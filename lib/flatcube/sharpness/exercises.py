@@ -314,6 +314,7 @@ def _laws(rng: np.random.Generator) -> list[tuple]:
         "A power law ρ = c·n^q is a straight line once both axes are logarithmic.",
         "`np.polyfit(x, y, 1)` returns slope and intercept of the line of least squares through points (x, y).",
     ),
+    exact=1e-6,
     why="PARITY's exponent near −2 and MAJORITY's near −½ are found in this way.",
     instances=_laws,
 )
