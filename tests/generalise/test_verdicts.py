@@ -228,7 +228,15 @@ def test_first_weights_that_are_not_enlarged_are_plain():
 
 def test_pushed_networks_are_compared_with_the_plain_ones_for_the_same_functions():
     row = {"kind": "coins", "arm": "plain", "T": 10, "m": 128, "degree": 0, "sparsity": 0, "fitted": 1}
-    row |= {"test": 1.0, "moved2": 1.0, "ended": 100, "certificate": math.nan, "sensitivity": 3.0, "trace": 100.0}
+    row |= {
+        "train": 0.5,
+        "test": 1.0,
+        "moved2": 1.0,
+        "ended": 100,
+        "certificate": math.nan,
+        "sensitivity": 3.0,
+        "trace": 100.0,
+    }
     rows = [row | {"seed": seed, "sensitivity": 3.0 + seed} for seed in range(8)]
     rows += [one | {"arm": "sam", "trace": 50.0, "sensitivity": one["sensitivity"] * (1.1 if one["seed"] % 2 else 0.9)}
              for one in rows[:7]]  # fmt: skip
@@ -237,7 +245,7 @@ def test_pushed_networks_are_compared_with_the_plain_ones_for_the_same_functions
     assert (line["runs"], line["pairs"]) == (7, 6)
     assert line["trace"] == 0.5 and line["trace_less"] == 6 and line["trace_p"] == pytest.approx(2 / 64)
     assert line["sensitivity_less"] == 3 and line["sensitivity_p"] == 1
-    assert line["test_p"] == 1 and math.isnan(line["certificate"])
+    assert line["gap_p"] == 1 and line["gap"] == line["gap_plain"] == 0.5 and math.isnan(line["certificate"])
     (other,) = flattened.summary([*rows, rows[0] | {"kind": "parities"}])["arms"]  # of another kind
     assert other["pairs"] == 6
 

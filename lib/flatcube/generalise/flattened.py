@@ -123,24 +123,32 @@ def pairs(rows: Iterable[dict], kind: str, arm: str) -> list[tuple[dict, dict]]:
 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``arms``: for each kind and arm but the plain one how many networks there are, how many pairs fitted, and for
-    some numbers the median ratio to the plain network, with the p-value of a two-sided sign test."""
+    some numbers the median ratio to the plain network, in how many pairs they are less, and the p-value of a two-sided
+    sign test. ``gap`` is test − train, and as it may be negative it has no ratio: medians, pushed and plain."""
     rows, found = list(rows), []
     for kind, arm in dict.fromkeys((row["kind"], row["arm"]) for row in rows if row["arm"] != "plain"):
         both = pairs(rows, kind, arm)
         line: dict[str, object] = {"kind": kind, "arm": arm, "pairs": len(both)}
         line["runs"] = sum((row["kind"], row["arm"]) == (kind, arm) for row in rows)
-        for name in ("trace", "sensitivity", "test", "moved2", "ended", "certificate"):
-            line |= _ratios([(one[name], other[name]) for one, other in both if not math.isnan(one[name])], name)
+        for name in ("trace", "sensitivity", "moved2", "ended", "certificate"):
+            values = [(one[name], other[name]) for one, other in both if not math.isnan(one[name])]
+            line |= {name: _middle(a / b for a, b in values)} | _signs(values, name)
+        gaps = [tuple(row["test"] - row["train"] for row in pair) for pair in both]
+        line |= {"gap": _middle(a for a, _ in gaps), "gap_plain": _middle(b for _, b in gaps)} | _signs(gaps, "gap")
         found.append(line)
     return {"arms": found}
 
 
-def _ratios(values: list[tuple[float, float]], name: str) -> dict[str, float]:
-    """The median ratio, in how many pairs the first is ``less``, and the p-value of a sign test without ties."""
+def _middle(values: Iterable[float]) -> float:
+    found = list(values)
+    return float(np.median(found)) if found else math.nan
+
+
+def _signs(values: list[tuple[float, float]], name: str) -> dict[str, float]:
+    """In how many pairs the first is ``less``, and the p-value of a sign test without ties."""
     less, more = sum(a < b for a, b in values), sum(a > b for a, b in values)
-    ratio = float(np.median([a / b for a, b in values])) if values else math.nan
     p = float(stats.binomtest(less, less + more).pvalue) if less + more else 1.0
-    return {name: ratio, f"{name}_less": less, f"{name}_p": p}
+    return {f"{name}_less": less, f"{name}_p": p}
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------
