@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flatcube.generalise import domination, gap, learners, perturbed, plain_start, random_functions
+from flatcube.generalise import domination, flattened, gap, learners, perturbed, plain_start, random_functions
 
 
 def _verdict(experiment, rows, claim):
@@ -224,6 +224,39 @@ def test_first_weights_that_are_not_enlarged_are_plain():
     for name, weights in first.items():
         if name.endswith(".weight"):
             assert float(weights.square().mean()) * weights.shape[0] == pytest.approx(1, rel=0.35), name
+
+
+def test_pushed_networks_are_compared_with_the_plain_ones_for_the_same_functions():
+    row = {"kind": "coins", "arm": "plain", "T": 10, "m": 128, "degree": 0, "sparsity": 0, "fitted": 1}
+    row |= {
+        "train": 0.5,
+        "test": 1.0,
+        "moved2": 1.0,
+        "ended": 100,
+        "certificate": math.nan,
+        "sensitivity": 3.0,
+        "trace": 100.0,
+    }
+    rows = [row | {"seed": seed, "sensitivity": 3.0 + seed} for seed in range(8)]
+    rows += [one | {"arm": "sam", "trace": 50.0, "sensitivity": one["sensitivity"] * (1.1 if one["seed"] % 2 else 0.9)}
+             for one in rows[:7]]  # fmt: skip
+    rows[-1] = rows[-1] | {"fitted": 0}
+    (line,) = flattened.summary(rows)["arms"]
+    assert (line["runs"], line["pairs"]) == (7, 6)
+    assert line["trace"] == 0.5 and line["trace_less"] == 6 and line["trace_p"] == pytest.approx(2 / 64)
+    assert line["sensitivity_less"] == 3 and line["sensitivity_p"] == 1
+    assert line["gap_p"] == 1 and line["gap"] == line["gap_plain"] == 0.5 and math.isnan(line["certificate"])
+    (other,) = flattened.summary([*rows, rows[0] | {"kind": "parities"}])["arms"]  # of another kind
+    assert other["pairs"] == 6
+
+
+@pytest.mark.parametrize("arm", flattened.ARMS)
+def test_all_ways_of_training_see_the_same_functions(arm):
+    radius = 0.0 if arm == "plain" else 0.05
+    rows = flattened.trial(flattened.Trial("coins", arm, radius, 4, 8, (0, 1), steps=2))
+    assert [row["seed"] for row in rows] == [0, 1] and all(math.isnan(row["certificate"]) for row in rows)
+    (one,) = flattened.trial(flattened.Trial("parities", arm, radius, 5, 20, (3,), 2, 1, steps=1))
+    assert one["ended"] == 1 and 0 < one["certificate"] <= 4 and one["moved2"] > 0
 
 
 # --- noise in the hand-built network ----------------------------------------------------------------------------------

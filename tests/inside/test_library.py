@@ -126,6 +126,16 @@ def test_a_star_is_one_row_and_one_triangle_wave(parts):
     np.testing.assert_allclose(model(torch.as_tensor(BITS)).detach().numpy(), truth, atol=1e-9)
 
 
+@pytest.mark.parametrize(("hub", "turns"), [(0.5, 1), (0.6, 1), (0.9, 1), (0.4, 1), (0.34, 1), (0.3, 3), (0.1, 3)])
+def test_a_hub_above_its_leaves_needs_one_turn_and_one_below_them_three(hub, turns):
+    bits = BITS[:, [1, 2, 3]]
+    u = (bits @ [hub, (1 - hub) / 2, (1 - hub) / 2]).round(9)
+    truth = cube.even_sum([((2, 3), 1.0), ((2, 4), 1.0)], T)
+    heights = [set(truth[u == place].round(9)) for place in np.unique(u)]
+    assert all(len(height) == 1 for height in heights)  # a wave exists
+    assert inside.turns([height.pop() for height in heights]) == turns
+
+
 def test_an_assembled_network_has_the_wave_and_the_rows_that_were_asked_for():
     kinks = handmade.breakpoints(2, "trimmed")[0].ravel()
     knots = np.unique(np.clip(kinks, 0, 1))

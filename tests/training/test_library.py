@@ -15,7 +15,7 @@ from flatcube.networks.config import Config
 from flatcube.networks.encoder import Ensemble
 from flatcube.training import Settings, Task, train
 from flatcube.training import _checkpoints as checkpoints
-from flatcube.training.optimiser import State, descend
+from flatcube.training.optimiser import State, aside, descend
 
 CONFIG = Config(n=4, width=4, heads=2, layers=2)
 
@@ -90,6 +90,33 @@ def test_a_gradient_may_lie_in_memory_as_it_likes():
                 descend(settings, state, given, step, rate, decay)
             ends.append(state.weights)
         assert torch.equal(*ends)
+
+
+@pytest.mark.parametrize("place", ["worst", "scaled", "noise"])
+def test_the_gradient_is_taken_at_the_place_that_is_asked_for(place: str):
+    task, radius = Task(cube.parity(4) + 0.5 * cube.first(4), 4), 0.3
+    given = torch.tensor([[0.5, -1.0, 2.0, 0.0]], dtype=torch.float64)
+    settings = Settings(steps=1, batch=6, optimiser="sgd", rate=0.1, decay=0.0, place=place, radius=radius)
+    run = train(Linear(given), task, settings, seeds=[3], progress=False)
+    bits, y = task.batch(6, seed=3, step=0)
+    x, w = 1.0 - 2 * bits, given[0].numpy()
+
+    def slope(at: np.ndarray) -> np.ndarray:
+        return 2 * x.T @ (x @ at - y) / 6
+
+    g = slope(w)
+    shift = {"worst": g / np.linalg.norm(g), "scaled": w**2 * g / np.linalg.norm(np.abs(w) * g),
+             "noise": np.random.default_rng([3, 0, 1]).standard_normal(4)}[place]  # fmt: skip
+    expected = w - 0.1 * slope(w + radius * shift)
+    assert np.allclose(run.ensemble.member(0).weights.detach().numpy()[0], expected, atol=1e-12)
+    assert not np.allclose(expected, w - 0.1 * g, atol=1e-3)
+
+
+def test_the_scaled_place_does_not_depend_on_the_units_of_weights():
+    w, g, c = torch.tensor([[0.5, -2.0]]), torch.tensor([[3.0, 1.0]]), torch.tensor([[10.0, 0.1]])
+    scaled, worst = (Settings(steps=1, place=place, radius=0.3) for place in ("scaled", "worst"))
+    assert torch.allclose(aside(scaled, c * w, g / c, [0], 0), c * aside(scaled, w, g, [0], 0))
+    assert not torch.allclose(aside(worst, c * w, g / c, [0], 0), c * aside(worst, w, g, [0], 0))
 
 
 def test_schedules():
@@ -342,6 +369,8 @@ def test_the_bar_shows_how_long_it_takes(capsys, monkeypatch: pytest.MonkeyPatch
         (lambda: Settings(steps=1, betas=(0.9,)), r"betas: expected two numbers, got \(0.9,\)"),
         (lambda: Settings(steps=1, hold=1.5), "hold: expected a number from 0 to 1, got 1.5"),
         (lambda: Settings(steps=1, schedule="step"), "schedule: expected 'constant' or 'linear' or 'cosine' or 'hold'"),
+        (lambda: Settings(steps=1, place="flat"), "place: expected 'here' or 'worst' or 'scaled' or 'noise'"),
+        (lambda: Settings(steps=1, radius=-0.1), "radius: expected a number from 0 to .* got -0.1"),
         (lambda: Settings(steps=1, optimiser="adam"), "optimiser: expected 'adamw' or 'sgd', got 'adam'"),
         (lambda: Task(cube.first(4), 3), r"f: expected a table of length 2\^3 or .* got shape \(16,\)"),
         (lambda: Task(None, 3), "f: expected real numbers"),

@@ -8,6 +8,7 @@ with experiments, whose tables in ``data/`` have their names, are
 - ``gap``: sparse functions; how the gap grows with degree and sparsity, beside bounds (SP Fig. 1);
 - ``domination``: learned networks beside the hand-built one for the same function (SP Fig. 2);
 - ``plain_start``: the norms once more, for networks whose first weights are not enlarged (SP Fig. 2(b));
+- ``flattened``: networks that are pushed towards flat places, beside the same ones that are not;
 - ``perturbed``: the hand-built network with noise in its weights (SP Figs 3 and 4).
 """
 

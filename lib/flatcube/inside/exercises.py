@@ -178,7 +178,7 @@ def _insides(rng: np.random.Generator) -> Looks:
     instances=lambda rng: [(holds, mix, chi) for holds, mix, chi, _, _ in _insides(rng)],
 )
 def my_shares(holds: np.ndarray, mix: np.ndarray, chi: np.ndarray) -> np.ndarray:
-    """The part of E[output · χ] that each position brings, (T,); holds (batch, T), mix (T,), χ (batch,) of mean 0."""
+    """The share of each position in E[output · χ], (T,): they add up to 1; holds (batch, T), mix (T,), χ (batch,)."""
     parts = mix * (chi @ holds)
     return parts / parts.sum()
 

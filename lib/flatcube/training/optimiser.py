@@ -5,10 +5,12 @@ PyTorch has these steps, but with one learning rate and one weight decay for a w
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 
 from flatcube import checks
@@ -31,6 +33,7 @@ ERRORS: dict[str, Pointwise] = {
     "squared": lambda outputs, targets: (outputs - targets).double().square(),
     "logistic": lambda outputs, targets: outputs * targets <= 0,
 }
+_PLACES = ("here", "worst", "scaled", "noise")
 _WHOLE = {  # the least and the most
     "steps": (0, 10**9), "batch": (1, 10**6), "warmup": (0, None), "every": (1, None), "after": (0, None),
     "chance_after": (0, None),
@@ -38,6 +41,7 @@ _WHOLE = {  # the least and the most
 _ALMOST = math.nextafter(1, 0)
 _REAL = {
     "rate": 1e300, "decay": 1e300, "goal": 1e300, "chance": 1e300, "betas": _ALMOST, "momentum": _ALMOST, "hold": 1,
+    "radius": 1e300,
 }  # fmt: skip
 
 
@@ -49,6 +53,10 @@ class Settings:
     The rate rises linearly over ``warmup`` steps and is multiplied, with s the fraction of the steps done, by
 
         constant: 1,   linear: 1 − s,   cosine: (1 + cos πs)/2,   hold: 1 up to s = hold, then linearly down to 0.
+
+    The gradient g is taken at w + Δ. ``place`` says which Δ: *here* 0; *worst* r g/‖g‖ (sharpness-aware minimisation,
+    Foret et al. 2021); *scaled* r w²g/‖|w| g‖, product by product, which does not change if a layer's units are
+    rescaled (ASAM, Kwon et al. 2021); *noise* r times a Gaussian vector, drawn anew for each step. r is ``radius``.
 
     What falls is the squared ``loss`` (T(x) − y)², and the error is its mean; or, for targets ±1, the logistic loss
     log(1 + e^{−y T(x)}), and the error is the share of inputs on which sign and target differ.
@@ -65,6 +73,8 @@ class Settings:
     schedule: Literal["constant", "linear", "cosine", "hold"] = "hold"
     hold: float = 0.75
     warmup: int = 0
+    place: Literal["here", "worst", "scaled", "noise"] = "here"
+    radius: float = 0.0
     every: int = 100
     goal: float = 1e-3
     after: int | None = None
@@ -75,7 +85,8 @@ class Settings:
         for name, (least, most) in _WHOLE.items():
             if getattr(self, name) is not None or name not in ("after", "chance_after"):
                 checks.integer(getattr(self, name), name, least, most)
-        words = {"optimiser": ("adamw", "sgd"), "loss": tuple(LOSSES), "schedule": tuple(_SCHEDULES)}
+        words = {"optimiser": ("adamw", "sgd"), "loss": tuple(LOSSES), "schedule": tuple(_SCHEDULES),
+                 "place": _PLACES}  # fmt: skip
         for name, allowed in words.items():
             checks.word(getattr(self, name), name, allowed)
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
@@ -122,3 +133,13 @@ def descend(settings: Settings, state: State, gradient: Tensor, step: int, rate:
     second.mul_(two).addcmul_(gradient, gradient, value=1 - two)
     scale = (second / (1 - two ** (step + 1))).sqrt_().add_(1e-8)
     weights.mul_(1 - rate * decay).sub_(first * (rate / (1 - one ** (step + 1))) / scale)
+
+
+def aside(settings: Settings, weights: Tensor, gradient: Tensor, seeds: Sequence[int], step: int) -> Tensor:
+    """Δ (K, P): where the gradient is taken, seen from the weights (K, P) with the gradient (K, P)."""
+    if settings.place == "noise":
+        drawn = [np.random.default_rng([seed, step, 1]).standard_normal(weights.shape[1]) for seed in seeds]
+        return settings.radius * torch.as_tensor(np.stack(drawn)).to(weights)
+    scale = weights.abs() if settings.place == "scaled" else torch.ones_like(weights)
+    along = scale * gradient
+    return settings.radius * scale * along / along.norm(dim=1, keepdim=True).clamp(min=1e-30)

@@ -179,14 +179,23 @@ class _Trainer:
         size, members = self.settings.batch, some.tolist()
         bits, y = self._stacked([self.tasks[k].batch(size, seed=self.seeds[k], step=self.step) for k in members])
         weights, first, second = (self.state[name][some] for name in ("weights", "first", "second"))  # (k, P)
-        outputs = self._outputs(weights.requires_grad_(), bits)  # (k, batch)
-        losses = optimiser.LOSSES[self.settings.loss](outputs, y).mean(1)  # (k,)
-        (gradient,) = torch.autograd.grad(losses.sum(), weights)  # (k, P)
+        gradient, losses = self._gradient(weights, bits, y)
+        if self.settings.place != "here":
+            seeds = [self.seeds[k] for k in members]
+            shift = optimiser.aside(self.settings, weights.detach(), gradient, seeds, self.step)
+            gradient, _ = self._gradient(weights.detach() + shift, bits, y)
         self.state["loss"][some] += losses.detach().double()
         state = optimiser.State(weights.detach(), first, second)
         optimiser.descend(self.settings, state, gradient, self.step, self.rate[some], self.decay[some])
         for name, value in state._asdict().items():
             self.state[name][some] = value
+
+    def _gradient(self, weights: Tensor, bits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradients (k, P) of the losses (k,) at these weights (k, P)."""
+        outputs = self._outputs(weights.requires_grad_(), bits)  # (k, batch)
+        losses = optimiser.LOSSES[self.settings.loss](outputs, y).mean(1)  # (k,)
+        (gradient,) = torch.autograd.grad(losses.sum(), weights)  # (k, P)
+        return gradient, losses
 
     @torch.no_grad()
     def _evaluate(self) -> None:
