@@ -171,3 +171,16 @@ def test_an_event_holds_to_the_end():
     assert phases.since([0, 1, 2, 3], [True, True, False, True]) == 3
     assert phases.since([0, 1], [True, False]) == math.inf
     assert phases.since([0, 1], [True, True]) == 0
+
+
+@pytest.mark.parametrize("value", [-math.inf, math.nan, -1.0, "10", None])
+def test_an_event_that_is_no_epoch_is_refused_in_one_sentence(value):
+    moments = {"memorised": 10, "left": value, "generalised": 80}
+    with pytest.raises(ValueError, match=r"^found: expected an epoch for 'left', got "):
+        grokking.phase(5, moments)
+    assert grokking.phase(20, moments | {"left": math.inf}) == 2
+
+
+def test_networks_that_saw_other_shares_of_the_pairs_are_kept_apart():
+    rows = [{"arm": "decay", "p": 59, "share": share, "seed": 0, "epoch": 0} for share in (0.3, 0.4)]
+    assert [curve[0]["share"] for curve in phases.curves(rows)] == [0.3, 0.4]

@@ -21,7 +21,7 @@ def curves(rows: Iterable[dict]) -> list[Curve]:
     found: dict[tuple, Curve] = {}
     for row in rows:
         kept = {name: value if name in _WORDS else float(value) for name, value in row.items()}
-        found.setdefault((kept["arm"], kept["p"], kept["seed"]), []).append(kept)
+        found.setdefault((kept["arm"], kept["p"], kept["share"], kept["seed"]), []).append(kept)
     return list(found.values())
 
 
@@ -61,9 +61,11 @@ def phase(epoch: float, found: dict[str, float]) -> int:
     [1, 2, 3, 4]
     """
     checks.number(epoch, "epoch", 0)
+    checks.instance(found, "found", dict)
     for name in ("memorised", "left", "generalised"):
-        if name not in found or not found[name] >= 0:
-            raise ValueError(f"found: expected an epoch for {name!r}, got {found.get(name)!r}")
+        value = found.get(name)
+        if not isinstance(value, Real) or not value >= 0:
+            raise ValueError(f"found: expected an epoch for {name!r}, got {value!r:.60}")
     if epoch < found["memorised"]:
         return 1
     if epoch < found["left"]:
