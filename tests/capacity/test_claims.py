@@ -377,7 +377,7 @@ def main_text(several, *, T, input_norm=1.0, query_norm=None, form="corrected"):
 
 @claim(
     "ED-C44",
-    printed=("flatcube.capacity.bounds.heads", main_text, "B_QK B_V in the bracket, without 2 B_X."),
+    printed=("flatcube.capacity.bounds.heads", main_text, "B_QK B_V in the bracket, without B_X."),
     erratum=52,
     note="B_X = 10 and all else 1: 58,597 with a query of norm 1; 4,361,242 with one of norm B_X, as scaling demands",
 )

@@ -119,6 +119,7 @@ def test_with_several_tokens_of_several_bits_the_kernel_is_no_function_of_the_in
     points = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1]])
     kernel = kernels.linear_attention(points, points, width=2, read="mark")
     assert np.allclose(kernel[0], [5, 5, 1]) and (points @ points.T)[0].tolist() == [4, 0, 0]
+    assert np.allclose(kernels.linear_attention(points, points, width=2, read="first")[0], [4, 4, 0])
     found, _ = kernels.heads(kernels.features(points, 2, 1.0, True), 20_000, inner=4, rng=0)
     assert np.allclose(found[0, 1:], [5, 1], atol=0.6)
     cubes = cube.points(6)

@@ -75,6 +75,14 @@ def test_a_checked_claim_names_its_tests_and_the_mutations_they_fail_on(book):
     assert all(box["tabindex"] == "0" and box["aria-label"] for box in boxes)
 
 
+def test_what_our_text_has_lost_is_not_called_printed(book):
+    """SP-B5 and HR-D-SH carry tests whose errata accuse nobody; HR-L15 one that does."""
+    row = {key: book["claims"].find(id=f"claim-{key}").get_text() for key in ("SP-B5", "HR-D-SH", "HR-L15")}
+    assert "In one reading of our text: Logits" in row["SP-B5"] and "As printed" not in row["SP-B5"]
+    assert "On what a remark is about: Noise" in row["HR-D-SH"] and "As printed" not in row["HR-D-SH"]
+    assert "As printed: The factor" in row["HR-L15"]
+
+
 def test_the_row_of_an_experiment_names_both_settings_and_the_command(book):
     row = book["claims"].find(id="claim-HR-F5b").get_text()
     entry = next(entry for entry in claims.ledger() if entry.claim.id == "HR-F5b")

@@ -168,7 +168,8 @@ def _readers(level, first=0.0, late=0.0):
         (_readers({"lstm": 0.15, "softmax": 0.02, "relu": 0.01, "causal": 0.05}, 0.02, 0.03),
          dict.fromkeys(["VA-F5", "VA-F20", "VA-S6-RELU", "VA-F19", "VA-F21", "VA-F6"], "agrees")),
         (_readers({"lstm": 0.01, "softmax": 0.02, "relu": 0.03, "causal": 0.015}, -0.005, -0.002),
-         {"VA-F5": "differs", "VA-F20": "differs", "VA-S6-RELU": "differs", "VA-F21": "differs"}),
+         {"VA-F5": "differs", "VA-F20": "differs", "VA-S6-RELU": "differs", "VA-F21": "differs",
+          "VA-F19": "agrees in part"}),
         (_readers({"lstm": 0.15, "softmax": 0.02, "relu": 0.01, "causal": 0.01}, -0.02, 0.03),
          {"VA-F21": "agrees in part", "VA-F6": "agrees in part"}),
     ],
@@ -176,6 +177,18 @@ def _readers(level, first=0.0, late=0.0):
 def test_sentences(rows, expected):
     found = _verdicts(sentences.measured(rows))
     assert {claim: found[claim] for claim in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("factors", "verdict"),
+    [({"lstm": 1.0}, "agrees"), ({"softmax": 0.3}, "agrees in part"), ({"lstm": 0.01}, "differs")],
+)  # fmt: skip
+def test_fainter_noise_in_words(factors, verdict):
+    """At variance 4 the LSTM above both, and the same order: each counts by itself."""
+    rows = [row | {"value": row["value"] * (factors.get(row["kind"], 1.0) if row["level"] == 4.0 else 1.0)}
+            for row in _readers({"lstm": 0.15, "softmax": 0.02, "relu": 0.01, "causal": 0.05})]  # fmt: skip
+    (found,) = (one for one in sentences.measured(rows) if one["id"] == "VA-F19")
+    assert found["verdict"] == verdict and "made after the numbers" in found["statement"]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ __all__ = [
     "SOURCES",
     "KINDS",
     "ERRATA",
+    "FORMS",
     "STATUSES",
     "VERDICTS",
     "SETTINGS",
@@ -80,6 +81,11 @@ ERRATA = {
     "unjudged": "cannot be judged: a formula is missing from our text or may have been damaged in making it, "
     "or nothing in this book demonstrates the entry yet",
     "remark": "a remark: nothing is wrong, but it is easily misread or can be sharpened",
+}
+# How a test speaks of the form that its erratum calls printed; the last two kinds do not say that the paper has it.
+FORMS = dict.fromkeys(("result", "repair", "slip"), "as printed") | {
+    "unjudged": "in one reading of our text",
+    "remark": "on what a remark is about",
 }
 STATUSES = {
     "holds": "its tests pass, and each of them fails on its mutations",
@@ -235,6 +241,10 @@ class Entry:
         return {"same": "same setting", "smaller": "smaller scale", "stand-in": "stand-in data"}[
             self.measurement.setting
         ]
+
+    def form(self, test: Record) -> str:
+        """What the mutation is called that the erratum of a test has in print, one of `FORMS`."""
+        return next((FORMS[erratum.kind] for erratum in self.errata if erratum.number == test.erratum), "as printed")
 
     def _tested(self) -> str:
         """What passing tests say: which errata they show at the printed form decides, the gravest first."""

@@ -110,7 +110,7 @@ def _plainly(entry: claims.Entry) -> dict[str, object]:
 
 def _evidence(entry: claims.Entry, places: Places, data: Path) -> str:
     """The tests with their outcome and mutations, the measured row, and the errata that touch the claim."""
-    parts = [_test(test, claims.source(test, data)) for test in entry.tests]
+    parts = [_test(test, claims.source(test, data), entry.form(test)) for test in entry.tests]
     if entry.measurement:
         row = entry.measurement
         parts.append(f"<li>Our runs: {html.escape(row.statement)} <code>{row.command}</code></li>")
@@ -122,11 +122,11 @@ def _evidence(entry: claims.Entry, places: Places, data: Path) -> str:
     return f'<ul class="fc-evidence">{"".join(parts)}</ul>' if parts else ""
 
 
-def _test(test: claims.Record, code: str) -> str:
+def _test(test: claims.Record, code: str, printed: str) -> str:
     file = test.test.split("::", 1)[0]
     note = f" ({html.escape(test.note)})" if test.note else ""
     broken = "".join(
-        f"<li>{'As printed: ' if m.printed else ''}{html.escape(m.sentence)}"
+        f"<li>{f'{printed.capitalize()}: ' if m.printed else ''}{html.escape(m.sentence)}"
         f" <small>In place of <code>{html.escape(m.replaces)}</code></small></li>"
         for m in test.mutations
     )

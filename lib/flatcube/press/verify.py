@@ -40,7 +40,7 @@ def _tested(root: Path, entry: claims.Entry, say: Callable[[str], object]) -> bo
     for test in entry.tests if ended.returncode == 0 else ():
         say(f"Passes: {test.test}" + (f" ({test.note})" if test.note else ""))
         for mutation in test.mutations:
-            say(f"  and fails {'as printed' if mutation.printed else 'on a planted mistake'}: {mutation.sentence}")
+            say(f"  and fails {entry.form(test) if mutation.printed else 'on a planted mistake'}: {mutation.sentence}")
     if ended.returncode:
         say(ended.stdout + ended.stderr)
     return ended.returncode == 0

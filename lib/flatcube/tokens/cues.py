@@ -193,7 +193,7 @@ EXPERIMENT = Experiment(
     figures="VA Figs 3 and 9, Table 3",
     grids={
         "live": [Trial(*SWEEP[0], seed=0, examples=200, epochs=4, every=2)],
-        "book": [Trial(*one, seed=seed) for one in (*TABLE, *SWEEP) for seed in range(3)],
+        "book": [Trial(*one, seed=seed) for one in (*TABLE, *SWEEP) for seed in range(8)],
         "paper": [Trial(*one, seed=seed, epochs=100) for one in TABLE for seed in range(30)],
     },
     trial=trial,

@@ -143,8 +143,9 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     """Differences of means over networks; one is above another if the 95 % interval by Welch's test has no 0.
 
     With noise of variance 15: VA-F5, if the LSTM is above both bidirectional transformers after training, and before
-    it; VA-F20, if it is above both on sentences kept apart; VA-S6-RELU, if softmax is above relu; VA-F19, if the order
-    of the means of the three is the same at variance 4; VA-F21, if the causal transformer is above softmax, below the
+    it; VA-F20, if it is above both on sentences kept apart; VA-S6-RELU, if softmax is above relu; VA-F19, if at
+    variance 4, too, the LSTM is above both, and the order of the three means is the same; this rule replaced, after the
+    book's numbers had been seen, one that asked for the order only and said "differs". VA-F21, if the causal transformer is above softmax, below the
     LSTM, and more sensitive to the last three words than to the 10th to 17th from the end. VA-F6, if the LSTM is more
     sensitive to the last three, softmax more to <s> than to words, and relu less so than softmax. VA-F22, if softmax of
     every depth is below the LSTM, and the shallowest has the smallest mean.
@@ -173,7 +174,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     size = {layers: float(np.mean(values)) for layers, values in depths.items() if values}
     both = ("softmax", "relu")
     above = {when: [gap("lstm", kind, *how) for kind in both]
-             for when, how in {"after": (), "before": ("token", 15.0, before), "held": ("held",)}.items()}  # fmt: skip
+             for when, how in {"after": (), "before": ("token", 15.0, before), "held": ("held",),
+                               "faint": ("token", 4.0)}.items()}  # fmt: skip
     first = {kind: trends.contrast([places(kind, [0]) - np.array(found[kind, "token", 15.0, -1])], [1])
              for kind in both}  # fmt: skip
     order = {level: sorted(("lstm", *both), key=means("token", level).get) for level in (4.0, 15.0)}
@@ -196,9 +198,11 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         said("VA-S6-RELU", [gap("softmax", "relu")["low"] > 0],
              f"Softmax exceeds relu by {trends.said(gap('softmax', 'relu'), 'value')}; with words swapped by "
              f"{trends.said(gap('softmax', 'relu', 'swap', 0.0), 'value')}."),
-        said("VA-F19", [order[4.0] == order[15.0]],
+        said("VA-F19", [all(one["low"] > 0 for one in above["faint"]), order[4.0] == order[15.0]],
              f"From the least sensitive one: {', '.join(order[4.0])} at variance 4 ({listed('token', 4.0)}), "
-             f"{', '.join(order[15.0])} at 15."),
+             f"{', '.join(order[15.0])} at 15. At 4 the LSTM exceeds softmax by "
+             f"{trends.said(above['faint'][0], 'value')}, relu by {trends.said(above['faint'][1], 'value')}. This rule "
+             "was made after the numbers had been seen; the first asked for the order only and said \"differs\"."),
         said("VA-F21", [gap("causal", "softmax")["low"] > 0, gap("lstm", "causal")["low"] > 0, causal["low"] > 0],
              f"The causal transformer exceeds softmax by {trends.said(gap('causal', 'softmax'), 'value')}, the LSTM "
              f"exceeds it by {trends.said(gap('lstm', 'causal'), 'value')}; last words against earlier ones: "

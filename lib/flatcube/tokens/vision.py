@@ -268,7 +268,7 @@ EXPERIMENT = Experiment(
     figures="VA Figs 4, 7, 10-18, Tables 2 and 4",
     grids={
         "live": grid(["mlp", "vit"], [0], source="made", m=200, epochs=4, looked=20, rate=0.05),
-        "book": grid(RATES, range(4)),
+        "book": grid(RATES, range(5)),
         "paper": grid(RATES, range(5), m=60_000, epochs=100, looked=18_000, repeats=5, batch=100),
     },
     trial=trial,
