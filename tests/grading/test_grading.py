@@ -274,6 +274,7 @@ def test_a_book_in_a_folder_for_temporary_files_or_of_a_user_is_seen_and_not_wri
     """Both are empty in there, but for what is to be seen."""
     shown = sandbox._shown()
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
         (Path(folder) / "here").write_text("seen")
         monkeypatch.setattr(sandbox, "_shown", lambda: [*shown, folder])
         with sandbox.Sandbox(LIMITS) as place:
