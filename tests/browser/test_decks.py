@@ -4,16 +4,21 @@ import pytest
 from bs4 import BeautifulSoup
 
 from flatcube import processes
-from flatcube.press import decks
+from flatcube.press import decks, notebook
 from tests.browser.test_pages import SITE, findings
 
 SLUG = "02-sensitivity"
+CHAPTERS = [chapter.stem for chapter in notebook.chapters(SITE.parents[1])]
+
+
+def write(slug: str) -> None:
+    page = BeautifulSoup((SITE / f"chapters/{slug}.html").read_text(encoding="utf-8"), "html.parser")
+    processes.replace(SITE / f"slides/{slug}.html", decks.deck(page, slug, {"2.1": ["0–5 Ask."]}).encode())
 
 
 @pytest.fixture(scope="module", autouse=True)
 def deck():
-    page = BeautifulSoup((SITE / f"chapters/{SLUG}.html").read_text(encoding="utf-8"), "html.parser")
-    processes.replace(SITE / f"slides/{SLUG}.html", decks.deck(page, SLUG, {"2.1": ["0–5 Ask."]}).encode())
+    write(SLUG)
 
 
 def at(page, selector: str) -> None:
@@ -42,6 +47,25 @@ def test_a_deck_is_alive_from_a_file(open_page, width, scheme):
         page.wait_for_selector(".present .fc-chart svg[role=img]")
         assert findings(page) == []
         assert visit.outside == visit.missing == visit.errors == []
+
+
+PARTS = """[...document.querySelectorAll(".present:not(.stack) .fc-explorer :is(svg, input, select, button)")]
+  .filter((part) => !part.checkVisibility({ visibilityProperty: true }) && part.checkVisibility()).length"""
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_part_of_an_explorer_is_taken_for_a_slide(open_page, chapter):
+    """The deck hides all sections but the present one, wherever they stand."""
+    write(chapter)
+    with open_page(f"slides/{chapter}.html", height=800) as visit:
+        page = visit.page
+        page.evaluate("ready")
+        assert page.locator(".fc-slide section").count() == 0
+        at(page, ".fc-explorer")
+        page.wait_for_selector(".present:not(.stack) .fc-explorer[data-mounted=true]")
+        assert page.evaluate(PARTS) == 0
+        at(page, ".fc-question")
+        page.wait_for_selector(".present:not(.stack) .fc-question :is(button, input)")
 
 
 PAGES = """[...document.querySelectorAll(".pdf-page")].map((page) => [page, page.querySelector(".fc-slide")]

@@ -1,16 +1,22 @@
 """The teaching notes are whole: minutes add up, and what they name is there."""
 
+import itertools
 import re
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from flatcube.classroom import exercises, explorers
+from flatcube import sensitivity
+from flatcube.classroom import exercises, explorers, problems
 from flatcube.press import bank, notebook, teaching
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = notebook.chapters(ROOT)
 PARTS = ["On the board", "Project, and ask before you move it", "Three misconceptions", "Exercises"]
+PROBLEMS = problems.load(ROOT)
+UNTAUGHT = {"What running the proof revealed", "What is not measured here"}
 ID = re.compile(r"\b\d+\.\d+\b")
 
 
@@ -59,6 +65,45 @@ def test_sections_named_in_the_head_exist(chapter, text):
     others = {path.stem[:2].lstrip("0"): path for path in notebook.chapters(ROOT)}
     for found in set(ID.findall(head)) - named:
         assert found in sections(others[found.split(".")[0]])
+
+
+def test_every_section_is_core_or_optional(chapter, text):
+    """But for those at the end of each chapter, from *Paper and page* on."""
+    number, named = int(chapter.stem[:2]), set()
+    for first, last in re.findall(r"\d+\.(\d+)(?: to \d+\.(\d+))?", text.partition("**Core:**")[2].partition("\n")[0]):
+        named |= {f"{number}.{k}" for k in range(int(first), int(last or first) + 1)}
+    headings = re.findall(r"^## (.*)$", chapter.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    asked = {f"{number}.{k}" for k in range(1, headings.index("Paper and page") + 1)}
+    told = {f"{number}.{k}" for k, heading in enumerate(headings, 1) if heading in UNTAUGHT}
+    assert asked - told <= named <= asked
+
+
+def test_problems_for_marks_are_those_that_are_handed_out(chapter, text):
+    rows = re.findall(r"^\| (\d+\.[A-Z]), (.+?) \| (\d+) \| (\d+) \| (.+) \|$", text, flags=re.MULTILINE)
+    tasks = {id: task for id, task in PROBLEMS.items() if id.split(".")[0] == str(int(chapter.stem[:2]))}
+    assert [(id, title.lower(), int(points), int(minutes)) for id, title, points, minutes, _ in rows] == [
+        (id, task.title.lower(), task.points, task.minutes) for id, task in tasks.items()
+    ]
+    needed = [found for *_, needs in rows for found in ID.findall(needs)]
+    assert len(needed) >= len(rows) and {*needed} <= sections(chapter) | {*exercises.identifiers()}
+
+
+def test_the_board_of_chapter_13_counts_rightly():
+    table = np.ones(8)
+    table[7] = -1
+    ways = []
+    for values in itertools.product((1.0, -1.0), repeat=3):
+        table[[3, 5, 6]] = values
+        ways.append(float(sensitivity.average(table)))
+    assert Counter(ways) == {3 / 4: 1, 1: 3, 5 / 4: 3, 3 / 2: 1} and np.mean(ways) == 9 / 8
+
+
+def test_the_board_of_chapter_17_shows_the_right_lines():
+    clock = 2 * np.pi * np.arange(11) / 11
+    lines = np.stack([np.cos(np.pi * np.arange(11) / 11), np.sin(np.pi * np.arange(11) / 11)])
+    for a, b, line, sign in ((2, 5, 7, 1), (6, 9, 4, -1)):
+        mean = np.array([np.cos(clock[[a, b]]).mean(), np.sin(clock[[a, b]]).mean()])
+        assert np.abs(mean @ lines).argmax() == line == (a + b) % 11 and np.sign(mean @ lines[:, line]) == sign
 
 
 def test_each_misconception_has_a_question_of_the_bank(chapter, text):

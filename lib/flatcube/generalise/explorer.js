@@ -142,15 +142,15 @@ function render({ model, el }) {
       h(
         "div",
         { class: "fx-halves" },
-        h("section", {}, title("Coefficients of the target, without the constant"), target.root),
-        h("section", {}, title("Where the risk sits, in shares"), parts.root),
+        h("div", {}, title("Coefficients of the target, without the constant"), target.root),
+        h("div", {}, title("Where the risk sits, in shares"), parts.root),
         h(
-          "section",
+          "div",
           {},
           title("Errors (discs) and bounds (squares); broken line: the risk of a constant"),
           h("div", { class: "fx-rungs" }, ...rungs.map(({ root }) => root), h("span"), scale, h("span")),
         ),
-        h("section", {}, title("Norm, curvature and sensitivity"), table),
+        h("div", {}, title("Norm, curvature and sensitivity"), table),
       ),
       h(
         "p",

@@ -56,6 +56,10 @@ def _build(given: dict) -> None:
     for link in ("/lib", "/lib64", "/bin"):
         if os.path.islink(link):
             os.symlink(os.readlink(link), root + link)
+    for name in ("/home", "/tmp"):  # before the rest, for the book may stand in one of them
+        os.makedirs(root + name)
+        own = f"size={given['disk']},mode=777,nr_inodes=2000"
+        _mount("tmpfs", root + name, "tmpfs", NOSUID | NODEV | NOEXEC, own)
     for path in sorted(given["shown"], key=len):  # a folder before what is in it
         _shown(path, root)
     for path in given["hidden"]:
@@ -65,9 +69,6 @@ def _build(given: dict) -> None:
         os.makedirs(f"{root}/dev", exist_ok=True)
         Path(f"{root}/dev/{name}").touch()
         _mount(f"/dev/{name}", f"{root}/dev/{name}", None, BIND)
-    for name, size in (("/home", given["disk"]), ("/tmp", given["disk"])):
-        os.makedirs(root + name, exist_ok=True)
-        _mount("tmpfs", root + name, "tmpfs", NOSUID | NODEV | NOEXEC, f"size={size},mode=777,nr_inodes=2000")
     os.makedirs(f"{root}/proc", exist_ok=True)
     try:
         _mount("proc", f"{root}/proc", "proc", NOSUID | NODEV | NOEXEC)
@@ -119,6 +120,7 @@ def main() -> None:
         if given["place"]:
             _build(given)
             _surrender(given)
+        sys.path.insert(0, given["library"])  # the one that marks, whatever else is installed
         nowhere = os.open(os.devnull, os.O_RDWR)
         for standard in (0, 1, 2):
             os.dup2(nowhere, standard)

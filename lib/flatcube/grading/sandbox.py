@@ -56,6 +56,7 @@ class Sandbox:
             "place": "" if unsafe else self._place,
             "shown": _shown(),
             "hidden": _hidden(hidden),
+            "library": str(paths.LIBRARY.parent),
             "user": 0 if unsafe or not _is_root() else 200_000_000 + os.getpid(),  # a number that nobody has
             "memory": limits.memory, "disk": limits.disk, "processes": limits.processes, "cpu": limits.cpu,
         }  # fmt: skip

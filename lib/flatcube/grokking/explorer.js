@@ -88,7 +88,7 @@ function render({ model, el }) {
         "div",
         { class: "fx-halves" },
         h(
-          "section",
+          "div",
           {},
           h("p", { class: "fx-title" }, "The numbers 0 … 58 in the plane of one harmonic"),
           plane,
@@ -103,7 +103,7 @@ function render({ model, el }) {
           ),
         ),
         h(
-          "section",
+          "div",
           {},
           h("p", { class: "fx-title" }, "Accuracy, sensitivity and number of harmonics against the epoch"),
           curves,

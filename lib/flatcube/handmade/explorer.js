@@ -384,7 +384,7 @@ function render({ model, el }) {
   const facts = Object.fromEntries(["output", "target", "error"].map((key) => [key, h("dd")]));
   const fact = (/** @type {string} */ key, /** @type {string} */ text) => h("div", {}, h("dt", {}, text), facts[key]);
   const step = (/** @type {string} */ title, /** @type {any[]} */ ...parts) =>
-    h("section", { class: "fx-step" }, h("p", { class: "fx-step-title" }, title), ...parts);
+    h("div", { class: "fx-step" }, h("p", { class: "fx-step-title" }, title), ...parts);
 
   el.append(
     h(

@@ -198,7 +198,7 @@ function render({ model, el }) {
   const prediction = h("span", {}, " From what the circuit predicts, the output is off by ", told, " in mean square.");
   const verdict = h("span");
   const step = (/** @type {string} */ title, /** @type {any[]} */ ...parts) =>
-    h("section", { class: "fx-step" }, h("p", { class: "fx-step-title" }, title), ...parts);
+    h("div", { class: "fx-step" }, h("p", { class: "fx-step-title" }, title), ...parts);
   const hint = (/** @type {string} */ text) => h("p", { class: "fx-hint" }, text);
 
   el.append(

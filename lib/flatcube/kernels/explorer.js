@@ -159,8 +159,8 @@ function render({ model, el }) {
       h(
         "div",
         { class: "fx-halves" },
-        h("section", {}, h("p", { class: "fx-title" }, "Eigenvalue μ by degree (logarithmic axis)"), plot),
-        h("section", {}, h("p", { class: "fx-title" }, "Share not yet learnt, e to the −μt, by degree"), flow),
+        h("div", {}, h("p", { class: "fx-title" }, "Eigenvalue μ by degree (logarithmic axis)"), plot),
+        h("div", {}, h("p", { class: "fx-title" }, "Share not yet learnt, e to the −μt, by degree"), flow),
       ),
       h("p", { class: "fx-sentence", role: "status" }, verdict, mixed),
       h(

@@ -181,7 +181,7 @@ function render({ model, el }) {
       ...marks.map(([at, text]) => h("span", { style: `top: ${at}px` }, text)),
     );
     const root = h(
-      "section",
+      "div",
       {},
       h("p", { class: "fx-title" }, `${title} `, own, rival),
       h("div", { class: "fx-bars" }, axis, plot),

@@ -225,7 +225,7 @@ function render({ model, el }) {
         "div",
         { class: "fx-halves" },
         h(
-          "section",
+          "div",
           { class: "fx-step" },
           h("p", { class: "fx-step-title" }, "1. The automaton"),
           h(
@@ -244,7 +244,7 @@ function render({ model, el }) {
           h("p", { class: "fx-hint" }, "One row for each state. Press an entry to change it."),
         ),
         h(
-          "section",
+          "div",
           { class: "fx-step" },
           h("p", { class: "fx-step-title" }, "2. Average sensitivity, one pass on T bits, and one step"),
           chart.root,

@@ -185,7 +185,7 @@ function render({ model, el }) {
         "div",
         { class: "fx-halves" },
         h(
-          "section",
+          "div",
           {},
           h("p", { class: "fx-title" }, "Hidden AND: examples m against bits T; full discs succeed"),
           map,
@@ -212,7 +212,7 @@ function render({ model, el }) {
           ),
         ),
         h(
-          "section",
+          "div",
           {},
           h("p", { class: "fx-title" }, "Hidden parity: share of errors against the step"),
           plot,

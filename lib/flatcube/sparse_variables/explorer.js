@@ -206,7 +206,7 @@ function render({ model, el }) {
     ["wanted", "f(b)"],
   ]).map(([key, text]) => ({ key, text, node: h("dd") }));
   const step = (/** @type {string} */ title, /** @type {any[]} */ ...parts) =>
-    h("section", { class: "fx-step" }, h("p", { class: "fx-step-title" }, title), ...parts);
+    h("div", { class: "fx-step" }, h("p", { class: "fx-step-title" }, title), ...parts);
 
   el.append(
     h(

@@ -245,7 +245,7 @@ function card(key, title) {
     ...squares.flatMap(({ box, text }) => [box, text]),
   );
   const root = h(
-    "section",
+    "div",
     { "data-network": key },
     h("p", { class: "fx-step-title" }, title),
     h("p", { class: "fx-said" }, before, " → ", after, verdict),
@@ -297,7 +297,7 @@ function render({ model, el }) {
       h(
         "div",
         { class: "fx-sides" },
-        h("section", {}, h("p", { class: "fx-title" }, "Press a patch"), patches.root),
+        h("div", {}, h("p", { class: "fx-title" }, "Press a patch"), patches.root),
         h("div", { class: "fx-cards" }, ...cards.map(({ root }) => root)),
       ),
       h("p", { class: "fx-sentence", role: "status" }, "Noise on ", noisy, told),

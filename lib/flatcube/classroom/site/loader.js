@@ -77,14 +77,15 @@
       titleFontSize: 13 * large,
       titleFontWeight: 500,
     };
+    const axis = { ...text, labelFlush: false, labelLimit: 180 * large };
     return {
       background: "transparent",
       aria: false, // the whole picture has one name; its parts would be unnamed graphics
       font,
       view: { stroke: "transparent" },
       autosize: { type: "pad", resize: true }, // room for words that a slider or a menu makes longer
-      axis: { ...text, labelFlush: false, domainColor: line, tickColor: line, gridColor: line, gridOpacity: 0.6 },
-      legend: { ...text, ...(narrow && { orient: "top" }) },
+      axis: { ...axis, domainColor: line, tickColor: line, gridColor: line, gridOpacity: 0.6 },
+      legend: { ...text, labelLimit: 160 * large, ...(narrow && { orient: "top" }) },
       header: text,
       title: {
         color: ink,
