@@ -145,10 +145,10 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     With noise of variance 15: VA-F5, if the LSTM is above both bidirectional transformers after training, and before
     it; VA-F20, if it is above both on sentences kept apart; VA-S6-RELU, if softmax is above relu; VA-F19, if at
     variance 4, too, the LSTM is above both, and the order of the three means is the same; this rule replaced, after the
-    book's numbers had been seen, one that asked for the order only and said "differs". VA-F21, if the causal transformer is above softmax, below the
-    LSTM, and more sensitive to the last three words than to the 10th to 17th from the end. VA-F6, if the LSTM is more
-    sensitive to the last three, softmax more to <s> than to words, and relu less so than softmax. VA-F22, if softmax of
-    every depth is below the LSTM, and the shallowest has the smallest mean.
+    book's numbers had been seen, one that asked for the order only and said "differs". VA-F21, if the causal
+    transformer is above softmax, below the LSTM, and more sensitive to the last three words than to the 10th to 17th
+    from the end. VA-F6, if the LSTM is more sensitive to the last three, softmax more to <s> than to words, and relu
+    less so than softmax. VA-F22, if softmax of every depth is below the LSTM, and the shallowest has the smallest mean.
     """
     rows = list(rows)
     found, before = finals(rows), finals(rows, 0)
