@@ -148,8 +148,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     book's numbers had been seen, one that asked for the order only and said "differs". VA-F21, if the causal
     transformer is above softmax, below the LSTM, and more sensitive to the last three words than to the 10th to 17th
     from the end. VA-F6, if the LSTM is more sensitive to the last three, softmax more to <s> than to words, and relu
-    less so than softmax. VA-F22, if softmax of
-    every depth is below the LSTM, and the shallowest has the smallest mean.
+    less so than softmax. VA-F22, if softmax of every depth is below the LSTM, and the shallowest has the smallest mean.
     """
     rows = list(rows)
     found, before = finals(rows), finals(rows, 0)
