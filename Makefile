@@ -34,7 +34,7 @@ book: .venv/.ready       ## execute the chapters, build the site into _build/htm
 serve: book              ## build if needed, then serve the site on this machine
 	$(FLATCUBE) serve
 
-zip: book                ## the site as one file that works offline; PYTHON=1: with Python in the page, 8 MB more
+zip: book                ## the site as one file that works offline; PYTHON=1: with Python in the page, 9 MB more
 	$(FLATCUBE) zip $(ZIPPED)
 
 slides: book             ## a deck of slides for each chapter, in _build/html/slides

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from flatcube.press import site
+from flatcube.press import inpage, site
 from tests.press.small import write_text
 
 ROOT = Path(__file__).parents[2]
@@ -108,3 +108,17 @@ def test_packing_twice_gives_the_same_bytes(tmp_path: Path):
     (html / "index.html").touch()
     assert site.pack(tmp_path).read_bytes() == first
     assert zipfile.ZipFile(tmp_path / "_build/flat-minima.zip").namelist() == ["flat-minima/index.html"]
+
+
+def test_python_is_packed_if_wished_and_missed_if_it_is_not_there(tmp_path: Path):
+    html = tmp_path / "_build/html"
+    for place in ("index.html", *(f"_static/{place}" for place in inpage.PLACES)):
+        (html / place).parent.mkdir(parents=True, exist_ok=True)
+        (html / place).write_text("hello")
+    (tmp_path / "_build/site.json").write_text("{}")
+    counts = [len(zipfile.ZipFile(site.pack(tmp_path, python=wished)).namelist()) for wished in (False, True)]
+    assert counts == [1, 1 + len(inpage.PLACES)]
+    (html / "_static" / inpage.PLACES[0]).unlink()
+    with pytest.raises(SystemExit, match=r"Python in the page is not there \(core.js\); flatcube book"):
+        site.pack(tmp_path, python=True)
+    assert len(zipfile.ZipFile(site.pack(tmp_path)).namelist()) == 1

@@ -263,6 +263,8 @@ def pack(root: Path, *, python: bool = False, for_whom: str = audience.READER) -
     """An edition's site as one zip file, the same bytes for the same site; with what runs Python in it if wished."""
     site, target = built(root, for_whom), audience.place(root, "flat-minima", for_whom).with_suffix(".zip")
     packs = {site / "_static" / place for place in inpage.PLACES}
+    if python and (missing := sorted(path.name for path in packs if not path.is_file())):
+        raise SystemExit(f"{site}: Python in the page is not there ({', '.join(missing)}); flatcube book puts it back.")
     with processes.draft(target) as other, zipfile.ZipFile(other, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(p for p in site.rglob("*") if p.is_file() and (python or p not in packs)):
             entry = zipfile.ZipInfo(f"flat-minima/{path.relative_to(site).as_posix()}", (1980, 1, 1, 0, 0, 0))
