@@ -48,6 +48,14 @@ def _parser() -> argparse.ArgumentParser:
         found.set_defaults(do=do)
         return found
 
+    _making(command)
+    _marking(command)
+    _computing(command)
+    return parser
+
+
+def _making(command: Callable[[Command], argparse.ArgumentParser]) -> None:
+    """The commands that make the book."""
     book, notebooks, check = command(_book), command(_notebooks), command(_check)
     limit = f"the longest that a cell may take (default: {execute.CELL_SECONDS})"
     for one in (book, notebooks, check):
@@ -71,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     chapter.add_argument("--room", help="its room in lib/flatcube (default: its name)")
     chapter.add_argument("--title", help="its title (default: what data/plan.csv says)")
 
+
+def _marking(command: Callable[[Command], argparse.ArgumentParser]) -> None:
+    """Those for problems that are marked."""
     handing_out = command(_assign)
     handing_out.add_argument("problems", nargs="+", help="problems, such as 2.A, or chapters, such as 2")
     handing_out.add_argument("--out", type=Path, metavar="FILE", help="the notebook (default: assignment-….ipynb)")
@@ -84,6 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     marking.add_argument("--workers", type=_whole(1, 64), metavar="N", default=2, help="at the same time (2)")
     marking.add_argument("--unsafe", action="store_true", help="run them unguarded, where the system has no sandbox")
 
+
+def _computing(command: Callable[[Command], argparse.ArgumentParser]) -> None:
+    """Those for claims and experiments."""
     command(_verify).add_argument("id", help="the claim, such as HR-L21; the book's ledger lists them")
     command(_experiments)
     run, slurm, status, export = command(_run), command(_slurm), command(_status), command(_export)
@@ -106,7 +120,6 @@ def _parser() -> argparse.ArgumentParser:
     slurm.add_argument("--dry-run", action="store_true", help="only show the plan and the script of a job")
     run.add_argument("--no-wait", action="store_true", help="fail if the cluster has no workers, or an unfit one")
     run.add_argument("--again", action="store_true", help="compute also what is published in data/")
-    return parser
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:

@@ -5,6 +5,7 @@ of the book. A package that does not install (pyfwht needs a C compiler) is left
 Choose subjects with `python tests/benchmarks/run.py transform`.
 """
 
+import argparse
 import importlib
 import os
 import subprocess
@@ -35,9 +36,20 @@ def install() -> None:
             log.write(f"{line}\n")
 
 
+def asked() -> list[str]:
+    """The subjects on the command line, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"any of {', '.join(SUBJECTS)} (default: all)")
+    subjects = parser.parse_args().subjects
+    if unknown := set(subjects) - set(SUBJECTS):
+        parser.error(f"SUBJECT: expected some of {', '.join(SUBJECTS)}, got {', '.join(sorted(unknown))}")
+    return subjects or SUBJECTS
+
+
 if __name__ == "__main__":
+    subjects = asked()
     install()
     sys.path.append(str(PEERS))  # last: the book's own packages win
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
-    verdicts = [verdict for subject in sys.argv[1:] or SUBJECTS for verdict in importlib.import_module(subject).main()]
+    verdicts = [verdict for subject in subjects for verdict in importlib.import_module(subject).main()]
     print(arena.conclusion(verdicts))

@@ -44,8 +44,7 @@ def fit(
     """Train on the cross-entropy until the accuracy on the examples is ``goal``: the epochs done, and that accuracy.
 
     The accuracy is looked at ``checks_each`` times in an epoch, and told to ``watch(epoch, accuracy)``, which may
-    measure the model. ``penalty`` is added to the loss: ``steady`` or
-    ``noisy_copies``.
+    measure the model. ``penalty`` is added to the loss: ``steady`` or ``noisy_copies``.
     """
     checks.word(optimiser, "optimiser", ("sgd", "adam"))
     checks.positive(rate, "rate")
@@ -53,11 +52,7 @@ def fit(
         checks.number(value, name, 0, most)
     for name, value, least in (("batch", batch, 1), ("epochs", epochs, 0), ("checks_each", checks_each, 1)):
         checks.integer(value, name, least, 10**5)
-    if not x.numel() or not bool(x.isfinite().all()):
-        raise ValueError(f"x: expected finite numbers, one or more, got NaN, infinite ones or none in {tuple(x.shape)}")
-    if y.dtype != torch.int64:
-        raise TypeError(f"y: expected classes, whole numbers of dtype torch.int64, got {y.dtype}")
-    checks.shape(y.shape, "y", ("N",), {"N": len(x)})
+    _check_examples(x, y)
     parameters = [p for p in model.parameters() if p.requires_grad]
     step = (torch.optim.SGD(parameters, lr=rate, momentum=momentum) if optimiser == "sgd"
             else torch.optim.AdamW(parameters, lr=rate, weight_decay=decay))  # fmt: skip
@@ -83,6 +78,20 @@ def fit(
                     return done * batch / len(x), reached
     model.eval()
     return float(epochs), accuracy(model, x, y)
+
+
+def _check_inputs(x: Tensor) -> None:
+    """Refuse none, and what is not finite."""
+    if not x.numel() or not bool(x.isfinite().all()):
+        raise ValueError(f"x: expected finite numbers, one or more, got NaN, infinite ones or none in {tuple(x.shape)}")
+
+
+def _check_examples(x: Tensor, y: Tensor) -> None:
+    """Refuse inputs that are no numbers, and what are no classes for them."""
+    _check_inputs(x)
+    if y.dtype != torch.int64:
+        raise TypeError(f"y: expected classes, whole numbers of dtype torch.int64, got {y.dtype}")
+    checks.shape(y.shape, "y", ("N",), {"N": len(x)})
 
 
 def noisy_copies(variance: float = 0.1) -> Penalty:
@@ -117,8 +126,7 @@ def shaken(
     """ShOp and ShPred (VA Sec. 7.2): by how much outputs move, and how often predictions change, when every weight gets
     noise N(0, σ²)."""
     rng, sigma = checks.generator(rng), checks.number(sigma, "sigma", 0, 1e3)
-    if not x.numel() or not bool(x.isfinite().all()):
-        raise ValueError(f"x: expected finite numbers, one or more, got NaN, infinite ones or none in {tuple(x.shape)}")
+    _check_inputs(x)
     old = model(x)
     kept = [p.clone() for p in model.parameters()]
     moved = changed = 0.0
