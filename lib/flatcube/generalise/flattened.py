@@ -167,7 +167,8 @@ _RADII = {"plain": 0.0, "sam": 0.05, "noise": 0.01, "asam": 0.5}
 
 
 def _book() -> list[Trial]:
-    grid = [Trial("parities", arm, radius, 12, 1024, _FIVE, 2, 4) for arm, radius in _RADII.items()]
+    cells = [(arm, radius, *cell) for arm, radius in _RADII.items() for cell in ((1, 1), (2, 4))]
+    grid = [Trial("parities", arm, radius, 12, 1024, _FIVE, d, w) for arm, radius, d, w in cells]
     for arm in ("plain", "sam", "noise"):
         grid += [Trial("coins", arm, _RADII[arm], 10, 128, seeds) for seeds in (_FIVE, tuple(range(5, 10)))]
     return grid
