@@ -24,7 +24,7 @@ from flatcube import checks, cube, networks, sensitivity, training
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import completions, findings, gap, learners, random_functions
 
-__all__ = ["ARMS", "Trial", "trial", "summary", "EXPERIMENT"]
+__all__ = ["ARMS", "Trial", "trial", "pairs", "summary", "EXPERIMENT"]
 
 ARMS = ("plain", "sam", "asam", "noise")
 _PLACES = dict(zip(ARMS, ("here", "worst", "scaled", "noise"), strict=True))
@@ -164,13 +164,11 @@ def cost(trial: Trial) -> float:
 
 _FIVE = tuple(range(5))
 _RADII = {"plain": 0.0, "sam": 0.05, "noise": 0.01, "asam": 0.5}
-_CLASSES = ((1, 1), (2, 2), (2, 4))
 
 
 def _book() -> list[Trial]:
-    grid = [
-        Trial("parities", arm, radius, 12, 1024, _FIVE, d, w) for arm, radius in _RADII.items() for d, w in _CLASSES
-    ]
+    cells = [(arm, radius, *cell) for arm, radius in _RADII.items() for cell in ((1, 1), (2, 4))]
+    grid = [Trial("parities", arm, radius, 12, 1024, _FIVE, d, w) for arm, radius, d, w in cells]
     for arm in ("plain", "sam", "noise"):
         grid += [Trial("coins", arm, _RADII[arm], 10, 128, seeds) for seeds in (_FIVE, tuple(range(5, 10)))]
     return grid
