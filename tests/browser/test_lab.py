@@ -181,7 +181,7 @@ def test_jupyterlab_asked_for_nothing_outside(opened):
 # --- real chapters ----------------------------------------------------------------------------------------------------
 
 RAW = re.compile(r"\{(?:glue|cite|prf|claim|erratum|ref|numref)(?::\w+)?\}|:::|^\(\w+-[\w-]+\)=$", re.MULTILINE)
-COUNTED = re.compile(r"(?<!\w)\(\d+\)(?!\w)")  # a number of MyST beside the book's, which is such as (1.3)
+COUNTED = re.compile(r"(?<!\w)\(\d{1,2}\)(?!\w)")  # a number of MyST beside the book's, which is such as (1.3)
 KEYS = list(parse_file(str(ROOT / "chapters/references.bib"), bib_format="bibtex").entries)
 CHAPTER = "01-fourier"  # it has everything that a chapter can have, and runs in seconds
 ALL_RUN_MS = 400_000
