@@ -20,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Locator, Page
 from pybtex.database import parse_file
 
-from flatcube.classroom import explorer
+from flatcube.classroom import explorer, explorers
 from flatcube.classroom.charts import MIME
 from flatcube.press import edition, notebook
 from tests.browser.fixtures import visiting
@@ -149,6 +149,8 @@ def test_an_explorer_and_python_move_each_other(opened, name):
     run_cell(page, first + 2)
     root.and_(page.locator("[data-state*='\"n\":5']")).wait_for()
     hand.compare()
+    for shown in NAMES[: NAMES.index(name) + 1]:  # each keeps its looks beside the others
+        assert page.locator(f"style[id$='explorers.{shown}']").text_content() == explorers.stylesheet(shown)
 
 
 def test_a_stored_explorer_is_a_picture(opened):
@@ -179,7 +181,7 @@ def test_jupyterlab_asked_for_nothing_outside(opened):
 # --- real chapters ----------------------------------------------------------------------------------------------------
 
 RAW = re.compile(r"\{(?:glue|cite|prf|claim|erratum|ref|numref)(?::\w+)?\}|:::|^\(\w+-[\w-]+\)=$", re.MULTILINE)
-COUNTED = re.compile(r"(?<!\w)\(\d+\)(?!\w)")  # a number of MyST beside the book's, which is such as (1.3)
+COUNTED = re.compile(r"(?<!\w)\(\d{1,2}\)(?!\w)")  # a number of MyST beside the book's, which is such as (1.3)
 KEYS = list(parse_file(str(ROOT / "chapters/references.bib"), bib_format="bibtex").entries)
 CHAPTER = "01-fourier"  # it has everything that a chapter can have, and runs in seconds
 ALL_RUN_MS = 400_000

@@ -164,6 +164,7 @@ def test_in_jupyterlab_the_widget_goes_both_ways(name, lab):
     assert explorers.MIME in shown
     widget = figure.widget
     assert widget._esm == bundle(name) and widget._css == explorers.stylesheet(name)
+    assert widget._anywidget_id.endswith(f".{name}")  # with one name for all the last style sheet would be that of all
     widget.state = {**widget.state, "n": 4}  # what the browser sends when the reader moves a slider
     assert figure.state["n"] == 4
     figure.table = cube.parity(3)

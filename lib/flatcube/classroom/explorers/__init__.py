@@ -243,4 +243,5 @@ def _widget_class(name: str) -> type:
         state = traitlets.Dict().tag(sync=True)
         content = traitlets.Any().tag(sync=True)
 
+    ExplorerWidget.__name__ = name  # under the name of its class anywidget keeps one style sheet for the whole window
     return ExplorerWidget
