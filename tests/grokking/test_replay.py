@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from flatcube.experiments import store
-from flatcube.grokking import adder, controls, modular, watching
+from flatcube.grokking import adder, controls, larger, modular, watching
 
 _ROUGH = {"sensitivity", "both", "own"}  # counts of changed answers: one may hang on rounding
 
@@ -24,7 +24,7 @@ def _different(module, row: dict) -> list[str]:
     return [name for name, wanted in near.items() if float(stored[name]) != wanted]
 
 
-@pytest.mark.parametrize("module", [modular, controls])
+@pytest.mark.parametrize("module", [modular, larger, controls])
 def test_networks_begin_as_stored(module):
     assert _different(module, _first(module)) == []
 

@@ -1,0 +1,28 @@
+"""Grokking on the paper's own clock: a + b modulo 113 with 30 % of the pairs (VA Sec. 7.3, Figs 8 and 23).
+
+    flatcube run larger --scale book
+
+The clock and the share of the pairs are those of the paper. Width, rate and decay are those of ``modular``, with which
+a network gets through in a few thousand epochs; all of the paper's settings are the scale ``paper`` of ``modular``.
+"""
+
+from flatcube.experiments.engine import Experiment
+from flatcube.grokking import modular, watching
+from flatcube.grokking.watching import Trial
+
+__all__ = ["EXPERIMENT"]
+
+EXPERIMENT = Experiment(
+    name="larger",
+    version="1",
+    title="Grokking of a + b modulo 113 with 30 % of the pairs",
+    figures="VA Figs 8, 23",
+    grids={
+        "live": [Trial("decay", 13, 0.6, 0, 30, width=8, hidden=16)],
+        "book": [Trial("decay", 113, 0.3, seed, 4000, after=200, every=50) for seed in range(5)],
+        "paper": [Trial("decay", 113, 0.3, seed, 20_000, every=100, width=128, hidden=512) for seed in range(5)],
+    },
+    trial=watching.trial,
+    cost=watching.cost,
+    summary=modular.summary,
+)
