@@ -45,7 +45,7 @@ HARMLESS = {
     ("grokking.Trial", "arm", "misspelt"): "any word names an arm",
     ("grokking.curves", "rows", "*"): "rows of a table, which may have other columns and infinite epochs",
     ("grokking.phase", "found", "value: inf"): "an event that never came",
-    ("grokking.leads", "networks", "*misspelt key"): "networks have columns that the measure does not ask for",
+    ("grokking.leads", "networks", "element: *"): "networks have columns that the measure does not ask for",
     ("sampling.Estimate.covers", "truth", "*"): "an interval covers neither NaN nor an infinity",
 }
 

@@ -54,7 +54,7 @@ def judge(call: Callable[[], Any], *, argument: str, nonsense: bool, typed: bool
 
 
 def _is_clear(error: Exception, argument: str) -> bool:
-    """Whether the library itself raised it, as one sentence that names the argument, or what it calls it."""
+    """Whether the library itself raised it, as one sentence that names the argument, or what it calls it, or a file."""
     trace, text = error.__traceback__, str(error)
     while trace.tb_next:
         trace = trace.tb_next
@@ -62,7 +62,7 @@ def _is_clear(error: Exception, argument: str) -> bool:
         return True
     place = trace.tb_frame.f_code.co_filename
     ours = place.startswith(_LIBRARY) and linecache.getline(place, trace.tb_lineno).strip().startswith("raise ")
-    named = re.search(rf"\b{re.escape(argument)}\b", text) or re.match(r"[\w\[\], '’.-]+: ", text)
+    named = re.search(rf"\b{re.escape(argument)}\b", text) or re.match(r"[\w\[\], '’./-]+: ", text)
     sentence = "\n" not in text and len(text) <= _SENTENCE
     return ours and isinstance(error, (ValueError, TypeError)) and bool(named) and sentence
 

@@ -299,6 +299,8 @@ def test_a_trial_of_images_has_the_rows_it_promises():
         (lambda: tokens.build("forest", 16, 49, seed=0), "kind: expected"),
         (lambda: tokens.corrupted(np.ones((1, 4, 4)), "fog", 1), "kind: expected"),
         (lambda: tokens.Reader(5, 5, "rnn"), "kind: expected"),
+        (lambda: tokens.fit(tokens.build("mlp", 4, 4, seed=0), torch.tensor(1.0), torch.tensor([0]), rate=1, seed=0),
+         "x: expected inputs along its first axis, got a single number"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(call, complaint):

@@ -82,6 +82,8 @@ def fit(
 
 def _check_inputs(x: Tensor) -> None:
     """Refuse none, and what is not finite."""
+    if not x.ndim:
+        raise ValueError("x: expected inputs along its first axis, got a single number")
     if not x.numel() or not bool(x.isfinite().all()):
         raise ValueError(f"x: expected finite numbers, one or more, got NaN, infinite ones or none in {tuple(x.shape)}")
 
