@@ -45,8 +45,8 @@ def _formulas(chapter: Path) -> str:
 
 
 def _plain(formula: str) -> str:
-    for command in (r"\lvert", r"\rvert", r"\,", r"\ "):
-        formula = formula.replace(command, "|" if "vert" in command else "")
+    for command, sign in {"lvert": "|", "rvert": "|", "lVert": r"\|", "rVert": r"\|", ",": "", " ": ""}.items():
+        formula = formula.replace("\\" + command, sign)
     return re.sub(r"(?<![a-zA-Z])\s+|\s+(?![a-zA-Z])", "", formula)
 
 

@@ -91,6 +91,16 @@ def test_an_unknown_mistake_is_told_what_it_gave():
     assert "shape (1,) where (2,) should come" in check("97.3", lambda table: [0]).text
 
 
+def test_a_wrong_entry_of_a_matrix_is_named_by_both_indices_and_a_small_table_is_shown():
+    def nearly(table, accepts, k):
+        found = find("11.4").solution(table, accepts, k)
+        found[0, 1] += 0.25
+        return found
+
+    said = check("11.4", nearly).text
+    assert "for table = [[0, 1], [2, 0], [1, 2]]" in said and "1 of 9 entries is wrong, that at index [0, 1]" in said
+
+
 def test_an_answer_that_is_sometimes_right_hears_how_often():
     right = find("97.3").solution
     assert "Right in 1 of 4 fresh trials" in check("97.3", lambda table: right(table) + (len(table) > 2)).text

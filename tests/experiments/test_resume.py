@@ -245,6 +245,8 @@ def test_the_command_says_what_is_done(tmp_path, capsys, monkeypatch):
     assert "s of one core, 2 of 3 trials\n" in said("experiments")
     shutil.rmtree(tmp_path / "runs")
     assert "book   2 of 3 trials done" in said("status", "toy")
+    assert [line.split()[0] for line in said("status", "toy").splitlines()] == list(part.grids)
+    assert [line.split()[0] for line in said("status", "toy", "--scale", "book").splitlines()] == ["book"]
     said("run", "toy", "--scale", "book", "--workers", "1")
     assert engine.status(part, folder=tmp_path / "runs")[-1].done == 1
     said("run", "toy", "--scale", "book", "--workers", "1", "--again")

@@ -57,3 +57,10 @@ def test_only_pages_with_formulas_load_their_style_sheet(pages):
 def test_a_formula_that_cannot_be_set_ends_the_build(pages, wrong: str):
     with pytest.raises(SystemExit, match=f"cannot set:\n{re.escape(wrong)}: "):
         pages(a=INLINE.format("a") + INLINE.format(wrong))
+
+
+def test_no_formula_in_a_table_has_a_bar():
+    r"""Markdown takes the backslash from \| in a table, and a norm becomes an absolute value: \lVert x \rVert stays."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "chapters").rglob("*.md")}
+    rows = [(name, row) for name, text in texts.items() for row in re.findall(r"^\|.*\|$", text, re.MULTILINE)]
+    assert len(rows) > 500 and [(name, row) for name, row in rows if re.search(r"\$[^$|]*\\\|", row)] == []
