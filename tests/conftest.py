@@ -3,7 +3,9 @@
 import pytest
 from hypothesis import settings
 
-settings.register_profile("flatcube", deadline=None)  # a busy machine is no mistake
+# A busy machine is no mistake, and every run tries the same examples; --hypothesis-profile=explore tries others.
+settings.register_profile("flatcube", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
 settings.load_profile("flatcube")
 
 # Failed comparisons show both sides in what rooms derive their tests from, too.
