@@ -284,6 +284,12 @@ def test_what_would_give_the_answer_away_is_refused():
         "rpow": lambda k: (-1.0) ** k,
         "eq": lambda k: 2.0 * torch.stack([k == even for even in range(0, 17, 2)]).any(0) - 1,
         "tolist": lambda k: torch.tensor([1.0 - 2 * (int(ones) % 2) for ones in k.tolist()]),
+        "numpy": lambda k: torch.from_numpy(np.cos(math.pi * k.numpy())),
+        "array()": lambda k: torch.from_numpy(np.cos(math.pi * np.asarray(k))),
+        "float()": lambda k: torch.tensor([math.cos(math.pi * float(ones)) for ones in k]),
+        "int()": lambda k: torch.tensor([1.0 - 2 * (int(ones) & 1) for ones in k]),
+        "index()": lambda k: torch.tensor([([1.0, -1.0] * 9)[ones.long()] for ones in k]),
+        "complex numbers": lambda k: torch.exp(1j * math.pi * k).real,
     }
     for name, wave in waves.items():
         said = score("6.9", _Waving(wave))

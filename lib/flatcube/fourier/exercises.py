@@ -185,7 +185,7 @@ my_transform.mistake(
     difficulty=1,
     hints=(
         "Coefficients are numbered by masks. How large is the set that belongs to a mask?",
-        "Go through all masks and add each squared coefficient to the place of its degree. There are n + 1 places.",
+        "Each coefficient counts at one of n + 1 places. At which, and with what, if all add up to the mean of f²?",
     ),
     why="The profile is all that average sensitivity, noise and random restrictions ask of a function.",
     instances=lambda rng: [(c,) for c in _tables(rng, 2, 3, 4)],

@@ -548,13 +548,15 @@ def _problem(model: Any) -> str | None:
     return None if shape == (3,) else f"it gives {shape} for bits of shape (3, {_BITS}), not (3,)"
 
 
-# Functions of PyTorch that wave, round, multiply or look up counts of bits, by their names without the underscores.
-# What honest networks use, too, such as products of two tensors or comparisons by size, cannot be among them.
+# Functions of PyTorch that wave, round, multiply or look up counts of bits, by their names without the underscores, and
+# what leaves PyTorch, where nothing is noted: the parentheses tell float(x) from x.float(). What honest networks use,
+# too, such as products of two tensors or comparisons by size, cannot be among them.
 _GIVE_AWAY = {
     *("cos", "sin", "tan", "sinc", "polar", "fft_fft", "fft_rfft", "prod", "cumprod", "round", "floor", "ceil"),
     *("trunc", "frac", "fix", "remainder", "fmod", "mod", "rmod", "divmod", "floor_divide", "floordiv", "xor"),
     *("bitwise_xor", "logical_xor", "bitwise_and", "and", "bitwise_not", "invert", "rpow", "eq", "ne", "sign", "sgn"),
-    *("heaviside", "isin", "bucketize", "searchsorted", "item", "tolist"),
+    *("heaviside", "isin", "bucketize", "searchsorted", "item", "tolist", "numpy", "complex numbers"),
+    *("array()", "float()", "int()", "index()"),  # of a tensor: the ways out of PyTorch
 }
 
 
@@ -573,8 +575,13 @@ def _noted(bits: Any) -> Iterator[set[str]]:
         def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
             found = func(*args, **(kwargs or {}))
             if any(id(leaf) in known for leaf in tree_leaves((args, kwargs))):
-                used.add(getattr(func, "__name__", "").strip("_"))
+                name = getattr(func, "__name__", "")
+                used.add(name.strip("_"))
+                if name.startswith("__"):
+                    used.add(f"{name.strip('_')}()")
                 made = [leaf for leaf in tree_leaves(found) if isinstance(leaf, torch.Tensor)]
+                if any(leaf.is_complex() for leaf in made):
+                    used.add("complex numbers")
                 held.extend(made), known.update(map(id, made))
             return found
 

@@ -221,7 +221,7 @@ def _noisy(rng: np.random.Generator) -> list[tuple]:
     difficulty=2,
     hints=(
         "Noise of correlation r multiplies a parity of k bits by rᵏ on average. What is the mean of f(x) f(y)?",
-        "f(x) f(y) is +1 where the two agree and −1 where they differ. Its mean is 1 minus twice what you want.",
+        "f(x) f(y) is +1 where the two agree and −1 where they differ. How often is it −1, if you know its mean?",
     ),
     why="Its slope at r = 1 is minus half of what the exercise before computes: a little noise is single flips.",
     instances=_noisy,
