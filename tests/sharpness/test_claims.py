@@ -324,7 +324,7 @@ def test_weight_at_high_degrees_is_brittle():
     printed=(
         "flatcube.sharpness.brittleness.width_correction",
         lambda layers, width: 1 - _correction(layers, width),
-        "Width lowers the bound.",
+        "Theorem 6 is made the reason: width lowers its bound.",
     ),
     erratum=24,
     mutant=("flatcube.sharpness.brittleness.small_ball", lambda *_: 0.01, "The correction does not see the width."),
