@@ -248,7 +248,7 @@ def inverted(seen):
 
 @claim(
     "HR-EQ11",
-    printed=("flatcube.networks.interface.told", inverted, "N is the standard deviation, as in Lemma 16."),
+    printed=("flatcube.networks.interface.told", inverted, "N means what it does in Lemma 16, the deviation."),
     erratum=9,
     note="a head with answer a has variance a², so N = 1/a: {least:.0f} where all bits agree, {most:.0f} next to a tie",
 )
@@ -418,12 +418,11 @@ def test_the_constant_moves_in_proportion_to_noise():
 
 @claim(
     "HR-EQ14",
-    printed=(
+    mutant=(
         "flatcube.blowup.measures._log_root",
         lambda n: 0.5 * math.log(n) + math.log(math.log(n)),
-        "√n/log n, as printed.",
+        "√n/log n, which is true as an order from below, but not what Corollary 5 gives.",
     ),
-    erratum=14,
     note="as/√(n log n) of PARITY is √(n/log n), 4.66 at n = 100, and unbounded",
 )
 def test_parity_forces_the_right_hand_side_to_grow():
@@ -649,7 +648,7 @@ def deviations(longest, before, here, there):
 
 @claim(
     "HR-L16",
-    printed=("flatcube.blowup.tracing.norm_bound", deviations, "N is the standard deviation."),
+    printed=("flatcube.blowup.tracing.norm_bound", deviations, "N means what it does in Eq. (5), its inverse."),
     erratum=9,
     note="750 pairs of vectors for each spread from 10⁻³ to 10 and ε from 0 to 100; ours is below HR's, above the "
     "truth and often equal",

@@ -219,7 +219,7 @@ def doubled(degree, grid="full"):
         ("flatcube.handmade.construction._mixing", plain, "Logits are the coefficients, not their logarithms."),
     ],
     note="all strings of 8 bits, basic and general designs: the largest row norms are the bounds, most are reached; "
-    "the output row of Z reaches √2, not 1",
+    "the output row of Z reaches √2",
 )
 @no_grad
 def test_intermediate_matrices_are_small():

@@ -412,7 +412,7 @@ def swapped(f, g, alpha=2.0):
 
 @claim(
     "HR-L21",
-    printed=("flatcube.sensitivity.bounds.separation", mean_square_norm, "‖f‖ is E f², without the root."),
+    printed=("flatcube.sensitivity.bounds.separation", mean_square_norm, "‖f‖ is E f², without its root."),
     erratum=15,
     mutant=("flatcube.sensitivity.bounds.separation", swapped, "The sensitivity of f′ plays no part."),
     note="all pairs of Boolean functions with n ≤ 3 and random real ones with n ≤ 7, nine values of α",

@@ -213,13 +213,17 @@ _random = directions.random_directions
 
 
 @claim(
-    "ED-B1-DEF",
+    "ED-B2",
     printed=(
         "flatcube.sparse_variables.juntas.strictness",
         lambda table, chosen: max(0.0, float(np.diff(juntas.levels(table, chosen)).min())),
         "A monotone function must increase with the number of ones.",
     ),
     erratum=46,
+    note="the signal of one head falls by 2/s with every one",
+)
+@claim(
+    "ED-B1-DEF",
     mutant=(
         "flatcube.sparse_variables.juntas.is_sparse",
         lambda table, chosen: len(np.unique(table, axis=0)) <= 2 ** len(tuple(chosen)),
@@ -400,17 +404,18 @@ def test_the_same_head_tells_all_settings_apart():
 
 @claim(
     "ED-B7",
-    printed=(
-        "flatcube.sparse_variables.scales.truncated_softmax",
-        lambda logits, s: np.broadcast_to((np.arange(logits.shape[-1]) < s) / s, logits.shape),
-        "The proofs of Lemmas B.2 and B.4 put the uniform distribution in the place of the truncated softmax.",
-    ),
-    erratum=44,
-    mutant=(
-        "flatcube.sparse_variables.scales.truncation_bound",
-        lambda T, s, R: (T - s) / (s * math.exp(R)),
-        "Only the mass that the s entries lose is counted, not the one that the others gain.",
-    ),
+    mutant=[
+        (
+            "flatcube.sparse_variables.scales.truncated_softmax",
+            lambda logits, s: np.broadcast_to((np.arange(logits.shape[-1]) < s) / s, logits.shape),
+            "The uniform distribution takes the place of the truncated softmax.",
+        ),
+        (
+            "flatcube.sparse_variables.scales.truncation_bound",
+            lambda T, s, R: (T - s) / (s * math.exp(R)),
+            "Only the mass that the s entries lose is counted, not the one that the others gain.",
+        ),
+    ],
     note="{draws:,} draws of logits ≥ R and ≤ 0: never above the bound, and up to {largest:.2f} of it",
 )
 def test_dropping_low_logits_changes_little():

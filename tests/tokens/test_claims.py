@@ -160,16 +160,17 @@ def _counted(setting, cue):
 VOTE = (f"{CUES}._vote", _others, "The new token is never the old one.")
 
 
-@claim("VA-TAB1A", mutant=VOTE)
+@claim("VA-TAB1A", mutant=VOTE, note="as we read it: M = {M}, a tie is a change, the new token may be the old one")
 def test_table_1_where_sparse_tokens_are_safe():
     setting = tokens.Setting(3, 5, 1, 16, M=59)
     assert tokens.sparse_sensitivity(setting) == 0
     assert round(tokens.frequent_sensitivity(setting), 4) == 0.2878
     assert _counted(setting, tokens.sparse) == 0
     assert _counted(setting, lambda x: tokens.frequent(x, 16)) == pytest.approx(tokens.frequent_sensitivity(setting))
+    return {"M": setting.M}
 
 
-@claim("VA-TAB1B", mutant=VOTE)
+@claim("VA-TAB1B", mutant=VOTE, note="as we read it: M = {M}, a tie is a change, the new token may be the old one")
 def test_table_1_where_frequent_tokens_are_safe():
     setting = tokens.Setting(1, 17, 7, 20, M=69)
     assert round(tokens.sparse_sensitivity(setting), 4) == 0.0339
@@ -177,9 +178,10 @@ def test_table_1_where_frequent_tokens_are_safe():
     assert tokens.frequent_sensitivity(setting) == 0
     assert _counted(setting, tokens.sparse) == pytest.approx(tokens.sparse_sensitivity(setting))
     assert _counted(setting, lambda x: tokens.frequent(x, 20)) == 0
+    return {"M": setting.M}
 
 
-@claim("VA-TAB3A", mutant=VOTE)
+@claim("VA-TAB3A", mutant=VOTE, note="as we read it: M = {M}, a tie is a change, the new token may be the old one")
 @pytest.mark.parametrize(("n_f", "m", "printed"), [(3, 6, 0.1315), (5, 16, 0.2878), (7, 28, 0.4502)])
 def test_table_3_top(n_f, m, printed):
     setting = tokens.Setting(3, n_f, 1, m, M=59)
@@ -188,17 +190,32 @@ def test_table_3_top(n_f, m, printed):
     assert tokens.frequent_sensitivity(setting) == pytest.approx((a + (50 - n_f - a) * m / 59) / 50)
     assert _counted(setting, lambda x: tokens.frequent(x, m)) == pytest.approx(tokens.frequent_sensitivity(setting))
     assert tokens.sparse_sensitivity(setting) == 0
+    return {"M": setting.M}
 
 
-@claim("VA-TAB3B", mutant=VOTE)
-@pytest.mark.parametrize(("n_f", "m"), [(7, 10), (17, 20), (32, 36)])
+@claim("VA-TAB3B", mutant=VOTE, note="as we read it: M = {M}, a tie is a change, the new token may be the old one")
+@pytest.mark.parametrize(("n_f", "m"), [(7, 10), (17, 20)])
 def test_table_3_bottom(n_f, m):
-    """The printed 0.0339 needs M = 69, which leaves no irrelevant token to the last column, with its 74 others."""
-    setting = tokens.Setting(1, n_f, 7, m, M=max(69, 2 * m + 3))
+    setting = tokens.Setting(1, n_f, 7, m, M=69)
     assert tokens.frequent_sensitivity(setting) == 0
-    assert round(tokens.sparse_sensitivity(setting), 4) == (0.0339 if m < 34 else 0.0328)
-    sizes = [M for M in range(2 * m + 3, 200) if round((M + 48) / (50 * M), 4) == 0.0339]
-    assert sizes == ([69] if m < 34 else [])
+    assert round(tokens.sparse_sensitivity(setting), 4) == 0.0339
+    assert _sizes(m) == [69]
+    return {"M": setting.M}
+
+
+@claim("VA-TAB3C", mutant=VOTE, note="read like the other columns: {value:.4f} with the least vocabulary, M = {M}")
+def test_the_last_column_of_table_3_needs_a_larger_vocabulary():
+    """The printed 0.0339 needs M = 69, which leaves no irrelevant token to the last column, with its 74 others."""
+    setting = tokens.Setting(1, 32, 7, 36, M=2 * 36 + 3)
+    assert tokens.frequent_sensitivity(setting) == 0
+    assert round(tokens.sparse_sensitivity(setting), 4) == 0.0328
+    assert _sizes(36) == []
+    return {"value": tokens.sparse_sensitivity(setting), "M": setting.M}
+
+
+def _sizes(m):
+    """The vocabularies that hold 2 m frequent tokens and give the sparse token a sensitivity of 0.0339."""
+    return [M for M in range(2 * m + 3, 200) if round((M + 48) / (50 * M), 4) == 0.0339]
 
 
 # --- patches, and training for low sensitivity ------------------------------------------------------------------------

@@ -97,7 +97,7 @@ STATUSES = {
     "a trend on stand-in data": "runs on data of ours, not the paper's, show it; printed numbers are not judged",
     "a part of the trend on stand-in data": "such runs show a part of it; printed numbers are not judged",
     "no such trend on stand-in data": "such runs do not show it; this is no verdict on the paper's own data",
-    "cannot be judged": "our text of the paper has lost what would be compared; what stands beside it is ours",
+    "cannot be judged": "what would be compared is lost in our text or not printed; what stands beside it is ours",
     "cannot be run here": "it needs data, weights or machines that this book does not have",
     "failing": "a test with its id fails or survives a mutation",
     "open": "no evidence yet; the row says why",
@@ -121,7 +121,7 @@ GROUNDS = {  # what a verdict rests on
     "same setting": "runs at the paper's setting, or beyond it",
     "smaller scale": "runs at a smaller scale than the paper's",
     "stand-in data": "runs on data of ours in place of the paper's",
-    "cannot be judged": "our text of the paper has lost what would be compared",
+    "cannot be judged": "what would be compared is lost in our text of the paper, or not printed",
     "cannot be run here": "needs data, weights or machines that we do not have",
     "open": "no evidence yet, with the reason",
 }
