@@ -86,8 +86,10 @@ REDRAWN = """() => document.documentElement.dataset.theme === "dark"
 def findings(page: Page, *, rules: list[str] | None = None, but: Sequence[str] = ()) -> list[str]:
     """What axe finds serious on a page, by these rules or by all but some.
 
-    The page loses its repetitions: they cost axe minutes and show it nothing new.
+    What fades in or out has its colours only when it is done. The page loses its repetitions: they cost axe minutes
+    and show it nothing new.
     """
+    page.wait_for_function("document.getAnimations().every(({ playState }) => playState !== 'running')")
     page.evaluate(WITHOUT_REPETITIONS)
     page.evaluate(ONE_TEXT_OF_EACH_KIND)
     options = {"resultTypes": ["violations"], "preload": False, "rules": {rule: {"enabled": False} for rule in but}}
