@@ -299,6 +299,14 @@ def test_the_search_finds_a_word_of_a_chapter(open_page, from_file):
         page.locator("main").get_by_text("parities").first.wait_for()  # the page may still be coming in
 
 
+def test_the_first_lines_of_a_hit_are_prose(open_page):
+    parts = {"nav class='fc-tools'": "Print", "h1": "Title", "p": "Words.", "div class='cell_input'": "code"}
+    inside = "".join(f"<{tag}>{text}</{tag.split()[0]}>" for tag, text in parts.items())
+    with open_page("search.html") as visit:
+        said = visit.page.evaluate("page => Search.htmlToText(page)", f"<main role='main'>{inside}</main>")
+    assert said.strip() == "Words."
+
+
 def test_the_front_door_leads_to_the_front_page(open_page):
     with open_page("index.html") as visit:
         visit.page.wait_for_url("**/chapters/index.html")
