@@ -79,6 +79,8 @@ ONE_TEXT_OF_EACH_KIND = f"""() => {{
   for (const [text] of repeated) text.data = text.data.replaceAll(/\\S/g, ".");
 }}"""
 COLOURS = ["color-contrast", "link-in-text-block"]  # the rules that look at colours
+FADED = """() => !document.getAnimations().some((one) =>
+  one instanceof CSSTransition && one.playState === "running")"""
 REDRAWN = """() => document.documentElement.dataset.theme === "dark"
   && [...document.querySelectorAll(".fc-chart")].every((e) => e.querySelector("svg[role=img]"))"""
 
@@ -89,7 +91,7 @@ def findings(page: Page, *, rules: list[str] | None = None, but: Sequence[str] =
     What fades in or out has its colours only when it is done. The page loses its repetitions: they cost axe minutes
     and show it nothing new.
     """
-    page.wait_for_function("document.getAnimations().every(({ playState }) => playState !== 'running')")
+    page.wait_for_function(FADED)
     page.evaluate(WITHOUT_REPETITIONS)
     page.evaluate(ONE_TEXT_OF_EACH_KIND)
     options = {"resultTypes": ["violations"], "preload": False, "rules": {rule: {"enabled": False} for rule in but}}
