@@ -22,7 +22,7 @@ help:            ## list the targets
 # The lock has hashes, so it installs the same bytes everywhere. PyTorch comes last and without: its builds differ, and one
 # that is there already (a CPU build, say) stays.
 .venv/.ready: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"Python {v[0]}.{v[1]} is too old: the book needs 3.11 or newer; say which with make PYTHON=...")'
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 11) <= v <= (3, 13) or sys.exit(f"Python {v[0]}.{v[1]} does not fit: the pinned packages are for 3.11 to 3.13; say which with make PYTHON=...")'
 	$(PYTHON) -m venv .venv || { echo "Python's module venv is missing: install your system's package (on Debian: python3-venv)."; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[torch]"

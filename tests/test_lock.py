@@ -44,6 +44,13 @@ def test_every_place_installs_with_the_same_commands():
     assert "RUN make .venv/.ready" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
+def test_make_takes_the_pythons_of_the_lock():
+    """With another one pip would only say that hashes do not match."""
+    given = re.search(r"\((\d), (\d+)\) <= v <= \((\d), (\d+)\)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    low, high = tuple(map(int, given.groups()[:2])), tuple(map(int, given.groups()[2:]))
+    assert (low, high) == (lock.PYTHONS[0], lock.PYTHONS[-1])
+
+
 def test_no_image_has_the_instructors_solutions():
     assert "instructor" in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
 

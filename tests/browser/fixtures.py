@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from flatcube.classroom import explorers
 from tests.browser import chromium
@@ -21,6 +21,7 @@ from tests.browser.hand import Hand
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 PATIENCE_MS = 120_000  # on a busy machine
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,6 +78,7 @@ def served(folder: Path) -> Iterator[str]:
 def visiting(browser: Browser, url: str, home: str, **options) -> Iterator[Visit]:
     """Open `url` in a fresh context, which is a window; every request outside `home` is refused and noted."""
     context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
     try:
         with watched(context.new_page(), url, home) as visit:
             yield visit
@@ -156,16 +158,25 @@ def open_page(browser: Browser):
             view = {"viewport": {"width": width, "height": height}, "color_scheme": scheme, "has_touch": touch}
             with windows.visiting(base + name, base, **view) as visit:
                 settle(visit.page)
+                visit.page.wait_for_function(AT_REST)
                 yield visit
 
         yield opened
 
 
+# Fonts change widths, and what watches sizes, such as a link that lands again, hears of them in the next frame.
+AT_REST = """() => document.fonts.ready.then(() => new Promise((rest) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => rest(true)))))"""
+
+
 def settle(page: Page) -> None:
-    """Wait until the whole page is laid out and the loader has mounted every element."""
+    """Wait until the whole page is laid out and the loader has mounted every element.
+
+    All three wait again where the page leads to another one at once, as the site's front door does.
+    """
     page.wait_for_function("!document.querySelector('.fc-chart, .fc-explorer, .fc-question') || window.flatcube?.ready")
     page.wait_for_function("!document.documentElement.matches('.fc-young')")
-    page.evaluate("window.flatcube?.everything()")
+    page.wait_for_function("Promise.resolve(window.flatcube?.everything()).then(() => true)")
 
 
 @pytest.fixture(scope="session")

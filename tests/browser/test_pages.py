@@ -79,6 +79,8 @@ ONE_TEXT_OF_EACH_KIND = f"""() => {{
   for (const [text] of repeated) text.data = text.data.replaceAll(/\\S/g, ".");
 }}"""
 COLOURS = ["color-contrast", "link-in-text-block"]  # the rules that look at colours
+FADED = """() => !document.getAnimations().some((one) =>
+  one instanceof CSSTransition && one.playState === "running")"""
 REDRAWN = """() => document.documentElement.dataset.theme === "dark"
   && [...document.querySelectorAll(".fc-chart")].every((e) => e.querySelector("svg[role=img]"))"""
 
@@ -86,8 +88,10 @@ REDRAWN = """() => document.documentElement.dataset.theme === "dark"
 def findings(page: Page, *, rules: list[str] | None = None, but: Sequence[str] = ()) -> list[str]:
     """What axe finds serious on a page, by these rules or by all but some.
 
-    The page loses its repetitions: they cost axe minutes and show it nothing new.
+    What fades in or out has its colours only when it is done. The page loses its repetitions: they cost axe minutes
+    and show it nothing new.
     """
+    page.wait_for_function(FADED)
     page.evaluate(WITHOUT_REPETITIONS)
     page.evaluate(ONE_TEXT_OF_EACH_KIND)
     options = {"resultTypes": ["violations"], "preload": False, "rules": {rule: {"enabled": False} for rule in but}}
@@ -295,6 +299,14 @@ def test_the_search_finds_a_word_of_a_chapter(open_page, from_file):
         hit.click()
         page.wait_for_url(f"**/{chapter}*")
         page.locator("main").get_by_text("parities").first.wait_for()  # the page may still be coming in
+
+
+def test_the_first_lines_of_a_hit_are_prose(open_page):
+    parts = {"nav class='fc-tools'": "Print", "h1": "Title", "p": "Words.", "div class='cell_input'": "code"}
+    inside = "".join(f"<{tag}>{text}</{tag.split()[0]}>" for tag, text in parts.items())
+    with open_page("search.html") as visit:
+        said = visit.page.evaluate("page => Search.htmlToText(page)", f"<main role='main'>{inside}</main>")
+    assert said.strip() == "Words."
 
 
 def test_the_front_door_leads_to_the_front_page(open_page):
