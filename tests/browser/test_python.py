@@ -131,6 +131,26 @@ def test_a_runaway_loop_is_stopped_and_nothing_is_lost(reader):
     assert "Right." in reader.check("1.2", answer("1.2"))
 
 
+HURRY = """() => {
+  const slow = window.setTimeout;
+  window.setTimeout = (act, wait) => {
+    if (wait === 60000) window.setTimeout = slow;
+    return slow(act, wait === 60000 ? 1000 : wait);
+  };
+}"""
+
+
+def test_a_loop_that_nobody_stops_ends_after_a_minute(open_page):
+    """The first minute passes in a second here."""
+    with open_page(CHAPTER) as visit:
+        reader = Reader(visit.page)
+        visit.page.evaluate(HURRY)
+        said = reader.check("1.2", "while True:\n    pass")
+        assert "It was stopped after 60 seconds. Your text is as it was." in said
+        assert "while True:" in reader.box("1.2").locator(".cm-content").inner_text()
+        assert "Right." in reader.check("1.2", answer("1.2"))
+
+
 def test_stop_is_heard_while_python_starts(open_page):
     with open_page(CHAPTER) as visit:
         reader = Reader(visit.page)
