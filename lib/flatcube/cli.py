@@ -64,7 +64,7 @@ def _making(command: Callable[[Command], argparse.ArgumentParser]) -> None:
     serving = command(_serve)
     serving.add_argument("--port", type=_whole(1, 65535), default=8000, help="first port to try")
     packing = command(_zip)
-    packing.add_argument("--python", action="store_true", help="with Python for the page: 8 MB more")
+    packing.add_argument("--python", action="store_true", help="with Python for the page: 9 MB more")
     command(_slides)
     command(_bank)
     printing = command(_pdf)

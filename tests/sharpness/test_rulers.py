@@ -16,8 +16,6 @@ from tests.sharpness.test_library import BITS, loss_hessian, small, targets
 BUILT = [((1, 2), 0.7), ((3, 4), 1.3)]
 
 
-
-
 @pytest.mark.parametrize("alpha", [0.1, 8.0])
 def test_adaptive_sharpness_and_relative_flatness_do_not_see_a_rescaling(alpha: float, monkeypatch):
     """On the MLP of chapter 4's network, (E, b, F) ↦ (αE, αb, F/α); factors that are added would see it."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from flatcube import cube, fourier, sampling, sparse_functions
-from flatcube.sparse_functions import critical, learners, sparse_and
+from flatcube.sparse_functions import critical, sparse_and, targets
 
 claim = pytest.mark.claim
 
@@ -24,7 +24,7 @@ def test_fewer_labels_than_log2_of_the_number_of_sets_leave_two_of_them_alike():
     bound = sparse_functions.least_samples(T, s)
     m = math.ceil(bound) - 1
     assert 2**m < len(sets) <= 2 ** math.ceil(bound)
-    for f in (learners.conjunction, learners.parity):
+    for f in (targets.conjunction, targets.parity):
         for _ in range(20):
             signs = sampling.random_signs((m, T), rng=rng)
             alike = {tuple(f(signs, members)) for members in sets}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flatcube.experiments import engine, store
-from flatcube.sparse_functions import learners, overfit, progress, sparse_and, sparse_parity
+from flatcube.sparse_functions import learners, overfit, progress, sparse_and, sparse_parity, targets
 
 RECORDED = {"and": (4, 16, 49), "progress": (3, 4, 8, 13)}  # of version 1
 _OUTCOMES = {"reached", "steps"}  # known at the end only
@@ -58,5 +58,5 @@ def test_a_network_that_found_its_set_finds_it_again():
 
 def test_the_planted_sets_are_those_of_version_1():
     rng = np.random.default_rng([50, 60, 0])
-    assert learners.planted(50, 3, rng=rng) == RECORDED["and"]
+    assert targets.planted(50, 3, rng=rng) == RECORDED["and"]
     assert progress.members(progress.EXPERIMENT.trials("book")[0]) == RECORDED["progress"]

@@ -1,12 +1,13 @@
 """The exercises of chapter 12: an experiment of one's own, from the record of a training run to a verdict.
 
-One trial of each is fixed, so that no two known mistakes look alike.
+One trial of each is fixed, so that no two known mistakes look alike. What needs scipy imports it late: the others run
+in a page, which has not got it.
 """
 
 from collections.abc import Callable
+from statistics import NormalDist
 
 import numpy as np
-from scipy import stats
 
 from flatcube import fourier
 from flatcube.classroom.exercises import Measure, exercise, scored
@@ -248,6 +249,13 @@ def _free(parts: np.ndarray, counts: np.ndarray) -> float:
     return parts.sum() ** 2 / np.sum(parts**2 / counts)
 
 
+def _student(free: float, share: float = 0.975) -> float:
+    """The quantile of Student's t below which such a share lies."""
+    from scipy import stats
+
+    return float(stats.t.ppf(share, free))
+
+
 def _wrong_interval(factor: Callable, ddof: int = 1) -> Callable:
     """A mistake in what multiplies the standard error: a function of the parts, their freedoms and the points."""
 
@@ -259,22 +267,24 @@ def _wrong_interval(factor: Callable, ddof: int = 1) -> Callable:
 
 
 def _regression(x, y):
+    from scipy import stats
+
     fit = stats.linregress(x, y)
-    return fit.slope, stats.t.ppf(0.975, len(x) - 2) * fit.stderr
+    return fit.slope, _student(len(x) - 2) * fit.stderr
 
 
 def _single(x, y):
     """Each point's own weight in place of the sum over its length."""
     b, parts, counts = _parts(x, y)
     parts = parts / (counts + 1) ** 2
-    return b, stats.t.ppf(0.975, _free(parts, counts)) * parts.sum() ** 0.5
+    return b, _student(_free(parts, counts)) * parts.sum() ** 0.5
 
 
 def _scattered(x, y):
     """The scatter of the networks in place of that of their mean."""
     b, parts, counts = _parts(x, y)
     parts = parts * (counts + 1)
-    return b, stats.t.ppf(0.975, _free(parts, counts)) * parts.sum() ** 0.5
+    return b, _student(_free(parts, counts)) * parts.sum() ** 0.5
 
 
 my_interval.mistake(
@@ -283,7 +293,7 @@ my_interval.mistake(
 )
 my_interval.mistake(
     "You take a quantile of the normal distribution. The scatters were estimated from a handful: Student's t.",
-    _wrong_interval(lambda parts, counts, points: stats.norm.ppf(0.975)),
+    _wrong_interval(lambda parts, counts, points: NormalDist().inv_cdf(0.975)),
 )
 my_interval.mistake(
     "Two standard errors do for many networks. With a handful it takes more.",
@@ -291,20 +301,20 @@ my_interval.mistake(
 )
 my_interval.mistake(
     "The standard error is right, the degrees of freedom are those of one common scatter. Welch counts fewer.",
-    _wrong_interval(lambda parts, counts, points: stats.t.ppf(0.975, points - 2)),
+    _wrong_interval(lambda parts, counts, points: _student(points - 2)),
 )
 my_interval.mistake(
     "Your quantile leaves 5 % on one side. The interval has two sides.",
-    _wrong_interval(lambda parts, counts, points: stats.t.ppf(0.95, _free(parts, counts))),
+    _wrong_interval(lambda parts, counts, points: _student(_free(parts, counts), 0.95)),
 )
 my_interval.mistake("That is the standard error. An interval of 95 % is wider.", _wrong_interval(lambda *_: 1))
 my_interval.mistake(
     "That is the whole width of the interval. Half of it goes to each side.",
-    _wrong_interval(lambda parts, counts, points: 2 * stats.t.ppf(0.975, _free(parts, counts))),
+    _wrong_interval(lambda parts, counts, points: 2 * _student(_free(parts, counts))),
 )
 my_interval.mistake(
     "Your variances divide by the number of networks. One of them is spent on their mean: `ddof=1`.",
-    _wrong_interval(lambda parts, counts, points: stats.t.ppf(0.975, _free(parts, counts)), ddof=0),
+    _wrong_interval(lambda parts, counts, points: _student(_free(parts, counts)), ddof=0),
 )
 my_interval.mistake(
     "You weigh the mean of a length like a single point. All its networks pull: add their weights up.",
@@ -352,7 +362,7 @@ def _wrong_gap(error: Callable, free: Callable, sign: int = 1) -> Callable:
 
     def wrong(one, other):
         (a, s, f), (b, r, g) = one, other
-        return sign * (a - b), stats.t.ppf(0.975, free(s, f, r, g)) * error(s, f, r, g)
+        return sign * (a - b), _student(free(s, f, r, g)) * error(s, f, r, g)
 
     return wrong
 
@@ -394,7 +404,7 @@ my_gap.mistake(
 def _usual(lengths: np.ndarray, sharpness: np.ndarray) -> tuple[float, float]:
     """The slope and half of its interval's width, for whoever has not made their own."""
     b, parts, counts = _parts(lengths, sharpness)
-    return b, float(stats.t.ppf(0.975, _free(parts, counts)) * parts.sum() ** 0.5)
+    return b, float(_student(_free(parts, counts)) * parts.sum() ** 0.5)
 
 
 def _runs(rng: np.random.Generator) -> list[tuple]:
@@ -567,7 +577,7 @@ class _Width:
         counts = np.asarray(counts, float)
         centred = self.lengths - (counts @ self.lengths) / counts.sum()
         parts = (counts * centred / (counts @ centred**2)) ** 2 * self.scatter**2 / counts
-        return float(stats.t.ppf(0.975, _free(parts, counts - 1)) * parts.sum() ** 0.5)
+        return float(_student(_free(parts, counts - 1)) * parts.sum() ** 0.5)
 
 
 def _plans(rng: np.random.Generator) -> list[tuple]:

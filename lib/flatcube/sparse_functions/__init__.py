@@ -16,7 +16,8 @@ __all__, __getattr__, __dir__ = door(
     __name__,
     {
         "counting": ["sets", "least_samples", "most_success", "least_queries", "survivors"],
-        "learners": ["conjunction", "parity", "planted", "networks"],
+        "targets": ["conjunction", "parity", "planted"],
+        "learners": ["networks"],
         "search": ["consistent", "ideal"],
         "critical": ["Critical", "Law", "LAWS", "fit", "first_above", "bootstrap", "laws", "exponent"],
     },

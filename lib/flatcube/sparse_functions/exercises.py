@@ -1,14 +1,16 @@
-"""The exercises of chapter 14: a learner of hidden sets, and the way to measure one. Mistakes follow each solution."""
+"""The exercises of chapter 14: a learner of hidden sets, and the way to measure one. Mistakes follow each solution.
+
+What needs scipy imports it late: the others run in a page, which has not got it.
+"""
 
 import itertools
 import math
 
 import numpy as np
-from scipy import optimize, special, stats
 
 from flatcube.classroom.exercises import Measure, exercise, scored
 from flatcube.sampling import random_signs
-from flatcube.sparse_functions import learners
+from flatcube.sparse_functions import targets
 
 
 def _sizes(rng: np.random.Generator) -> list[tuple]:
@@ -55,9 +57,9 @@ def _examples(rng: np.random.Generator) -> list[tuple]:
     fixed = np.array([[1, -1, 1, -1], [-1, -1, 1, 1], [-1, 1, -1, -1], [-1, -1, -1, 1]])
     found = [(fixed, np.array([1, -1, 1, -1]), 2), (fixed[:1], np.array([1]), 2)]
     for _ in range(2):
-        members, signs = learners.planted(7, 3, rng=rng), random_signs((12, 7), rng=rng)
+        members, signs = targets.planted(7, 3, rng=rng), random_signs((12, 7), rng=rng)
         signs[0, [place - 1 for place in members]] = -1  # at least one that is true
-        found.append((signs, learners.conjunction(signs, members), 3))
+        found.append((signs, targets.conjunction(signs, members), 3))
     return found
 
 
@@ -155,6 +157,8 @@ def _normal(successes, trials, factor=1.96):
 
 
 def _beta(successes, trials, rare, more=1):
+    from scipy import stats
+
     failures = trials - successes
     low = stats.beta.ppf(rare, successes, failures + more) if successes else 0.0
     high = stats.beta.ppf(1 - rare, successes + more, failures) if failures else 1.0
@@ -277,6 +281,8 @@ def _straight(m, successes, trials):
 
 
 def _linear(m, successes, trials):
+    from scipy import optimize, special
+
     def loss(given):
         z = given[1] * (m / m.mean() - given[0])
         return -np.sum(successes * special.log_expit(z) + (trials - successes) * special.log_expit(-z))
@@ -306,8 +312,8 @@ def _noisy(rng: np.random.Generator) -> list[tuple]:
     """Examples of hidden ANDs; a tenth of the labels are wrong."""
     found = []
     for _ in range(60):
-        members, signs = learners.planted(_T, _S, rng=rng), random_signs((_M, _T), rng=rng)
-        labels = learners.conjunction(signs, members) * np.where(rng.random(_M) < _NOISE, -1, 1)
+        members, signs = targets.planted(_T, _S, rng=rng), random_signs((_M, _T), rng=rng)
+        labels = targets.conjunction(signs, members) * np.where(rng.random(_M) < _NOISE, -1, 1)
         found.append((Noisy(signs, labels, members),))
     return found
 

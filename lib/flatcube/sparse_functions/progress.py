@@ -22,7 +22,7 @@ from torch import nn
 from flatcube import checks, cube, fourier, sensitivity, training
 from flatcube.experiments import trends
 from flatcube.experiments.engine import Experiment
-from flatcube.sparse_functions import learners
+from flatcube.sparse_functions import learners, targets
 
 __all__ = ["Trial", "look", "members", "trial", "curves", "described", "ahead", "summary", "measured", "EXPERIMENT"]
 
@@ -68,7 +68,7 @@ def look(outputs: np.ndarray, members: tuple[int, ...]) -> dict[str, float]:
 
 def members(trial: Trial) -> tuple[int, ...]:
     """The set that all networks of a trial have to find. No place is special at the start, so one set will do."""
-    return learners.planted(trial.T, trial.s, rng=np.random.default_rng([trial.T, trial.s]))
+    return targets.planted(trial.T, trial.s, rng=np.random.default_rng([trial.T, trial.s]))
 
 
 def trial(trial: Trial) -> list[dict[str, object]]:
@@ -81,7 +81,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 
     networks = learners.networks(trial.T, trial.seeds, hidden=trial.hidden, std=trial.std, layers=trial.layers)
     plan = learners.settings(trial.steps, trial.batch, min(trial.every, trial.steps), after=100)
-    task = training.Task(lambda x: learners.parity(x, hidden), trial.T)
+    task = training.Task(lambda x: targets.parity(x, hidden), trial.T)
     run = learners.train(networks, [task] * len(trial.seeds), plan, trial.seeds, measure)
     names, rows = ("step", "loss", "accuracy", "sensitivity", "weight", "rank", "logits"), []
     for k, seed in enumerate(trial.seeds):

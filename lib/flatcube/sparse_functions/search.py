@@ -11,12 +11,12 @@ from collections.abc import Callable
 import numpy as np
 
 from flatcube import checks, sampling
-from flatcube.sparse_functions import learners
+from flatcube.sparse_functions import targets
 
 __all__ = ["consistent", "ideal"]
 
 _MOST = 2 * 10**7  # sets that are tried
-_FUNCTIONS = {"and": learners.conjunction, "parity": learners.parity}
+_FUNCTIONS = {"and": targets.conjunction, "parity": targets.parity}
 
 
 def consistent(signs: np.ndarray, labels: np.ndarray, s: int, *, function: str = "and") -> list[tuple[int, ...]]:
@@ -51,7 +51,7 @@ def ideal(
     rng, f = checks.generator(rng), _named(function)
     chances = []
     for _ in range(checks.integer(trials, "trials", 2, 10**4)):
-        members = learners.planted(T, s, rng=rng)
+        members = targets.planted(T, s, rng=rng)
         signs = sampling.random_signs((checks.integer(m, "m", 0, 10**6), T), rng=rng)
         chances.append(1 / len(consistent(signs, f(signs, members), s, function=function)))
     return float(np.mean(chances)), float(np.std(chances, ddof=1) / math.sqrt(trials))

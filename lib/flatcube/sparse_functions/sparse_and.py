@@ -19,7 +19,7 @@ from scipy import stats
 from flatcube import checks, cube, sampling, training
 from flatcube.experiments import trends
 from flatcube.experiments.engine import Experiment
-from flatcube.sparse_functions import critical
+from flatcube.sparse_functions import critical, targets
 from flatcube.sparse_functions.counting import least_samples
 
 __all__ = ["Trial", "tasks", "trial", "summary", "measured", "EXPERIMENT"]
@@ -52,9 +52,9 @@ def tasks(trial: Trial) -> list[training.Task]:
     found = []
     for seed in trial.seeds:
         rng = np.random.default_rng([trial.T, trial.m, seed])
-        members = learners.planted(trial.T, trial.s, rng=rng)
+        members = targets.planted(trial.T, trial.s, rng=rng)
         given, held = (sampling.random_signs((count, trial.T), rng=rng) for count in (trial.m, trial.points))
-        found.append(learners.Held(lambda x, members=members: learners.conjunction(x, members), trial.T, given, held))
+        found.append(learners.Held(lambda x, members=members: targets.conjunction(x, members), trial.T, given, held))
     return found
 
 

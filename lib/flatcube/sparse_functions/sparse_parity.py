@@ -19,6 +19,7 @@ import numpy as np
 from flatcube import checks, training
 from flatcube.experiments import trends
 from flatcube.experiments.engine import Experiment
+from flatcube.sparse_functions import targets
 
 __all__ = ["Trial", "tasks", "trial", "curves", "transition", "summary", "measured", "EXPERIMENT"]
 
@@ -47,18 +48,16 @@ class Trial:
 
 def tasks(trial: Trial) -> list[training.Task]:
     """What each network learns: the set depends on T, s and its seed only."""
-    from flatcube.sparse_functions import learners  # late, for torch takes seconds that those who only read do not need
-
     found = []
     for seed in trial.seeds:
-        members = learners.planted(trial.T, trial.s, rng=np.random.default_rng([trial.T, trial.s, seed]))
-        found.append(training.Task(lambda x, members=members: learners.parity(x, members), trial.T))
+        members = targets.planted(trial.T, trial.s, rng=np.random.default_rng([trial.T, trial.s, seed]))
+        found.append(training.Task(lambda x, members=members: targets.parity(x, members), trial.T))
     return found
 
 
 def trial(trial: Trial) -> list[dict[str, object]]:
     """Train the networks of a trial: one row for each evaluation of each."""
-    from flatcube.sparse_functions import learners
+    from flatcube.sparse_functions import learners  # late, for torch takes seconds that those who only read do not need
 
     networks = learners.networks(trial.T, trial.seeds, hidden=trial.hidden, std=trial.std)
     plan = learners.settings(trial.steps, trial.batch, min(trial.every, trial.steps), after=100)

@@ -137,7 +137,7 @@
 
   // -------------------------------------------------------------------------------------------- the cells
 
-  const { h, keep, recall, changed } = flatcube.answers;
+  const { h, keep, forget, recall, changed } = flatcube.answers;
   /** @type {Cell[]} */
   const cells = [];
 
@@ -237,7 +237,11 @@
       self.right = false;
       store();
     };
-    const store = () => keep(id, { kind: "code", answer: edit.text(), right: self.right, wrong: self.wrong });
+    const store = () => {
+      const answer = edit.text();
+      if (answer !== own) keep(id, { kind: "code", answer, right: self.right, wrong: self.wrong });
+      else forget(id); // nothing is answered yet, or no longer
+    };
     const edit = editor(known?.answer ?? own, `Your answer to exercise ${exercise}`, save);
     const run = async () => {
       const outcome = await act(at, "run", tools);

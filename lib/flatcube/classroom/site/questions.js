@@ -75,6 +75,14 @@
     memory = { ...memory, [page]: { ...memory[page], [id]: answer } };
     save();
   }
+  /** @type {(id: string) => void} */
+  function forget(id) {
+    refresh();
+    const { [page]: here = {}, ...elsewhere } = memory;
+    const rest = Object.entries(here).filter(([other]) => other !== id);
+    memory = rest.length ? { ...elsewhere, [page]: Object.fromEntries(rest) } : elsewhere;
+    save();
+  }
   refresh();
   addEventListener("storage", ({ key }) => {
     if (key !== KEY && key !== null) return; // null: the whole storage was cleared
@@ -251,15 +259,18 @@
       changed.dispatchEvent(new Event("clear"));
     }
     function update() {
-      const all = Object.values(memory).reduce((sum, answers) => sum + Object.keys(answers).length, 0);
-      const here = Object.keys(memory[page] ?? {}).length;
+      const pages = Object.values(memory);
+      /** Without the exercises, which are no questions. @type {(answers: Record<string, Answer>) => number} */
+      const questions = (answers) => Object.values(answers).filter(({ kind }) => kind !== "code").length;
+      const all = pages.reduce((sum, answers) => sum + questions(answers), 0);
+      const here = questions(memory[page] ?? {});
       const asked = document.querySelectorAll(".fc-question").length;
       const where = lasting
         ? "They are kept in this browser and sent nowhere."
         : "This browser keeps nothing for this page: export them before you leave.";
       const place = `${asked} ${asked === 1 ? "question" : "questions"} on this page, ${all} in the whole book`;
       count.textContent = `You have answered ${here} of ${place}. ${where}${damaged ? LOSS : ""}`;
-      send.disabled = clear.disabled = all === 0;
+      send.disabled = clear.disabled = pages.every((answers) => Object.keys(answers).length === 0);
     }
     el.append(
       h(
@@ -308,7 +319,8 @@
     save();
     changed.dispatchEvent(new Event("elsewhere"));
   }
-  flatcube.answers = { h, verdict, look, keep, recall, changed, panelOnce, all, exported, add, download }; // for others
+  const answers = { h, verdict, look, keep, forget, recall, changed, panelOnce, all, exported, add, download };
+  flatcube.answers = answers; // for others
   register("question", { render: question });
   register("answers", { render: panel });
 })();
