@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from flatcube.classroom import explorers
 from tests.browser import chromium
@@ -21,6 +21,7 @@ from tests.browser.hand import Hand
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 PATIENCE_MS = 120_000  # on a busy machine
+expect.set_options(timeout=PATIENCE_MS)  # 5 s otherwise
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,6 +78,7 @@ def served(folder: Path) -> Iterator[str]:
 def visiting(browser: Browser, url: str, home: str, **options) -> Iterator[Visit]:
     """Open `url` in a fresh context, which is a window; every request outside `home` is refused and noted."""
     context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
     try:
         with watched(context.new_page(), url, home) as visit:
             yield visit

@@ -69,7 +69,7 @@ def lab(root: Path, *, myst: bool = True) -> Iterator[str]:
     server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}/"
     try:
-        for _ in range(240):
+        for _ in range(480):  # two minutes: a cold one on a busy machine
             with contextlib.suppress(OSError):
                 urllib.request.urlopen(address + "api", timeout=2).close()
                 break
