@@ -21,7 +21,7 @@ from tests.browser.hand import Hand
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 PATIENCE_MS = 120_000  # on a busy machine
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=PATIENCE_MS)  # 5 s otherwise
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -443,6 +443,22 @@ def test_a_run_of_some_tests_says_nothing_about_the_evidence(book, part):
     refused.stdout.fnmatch_lines(["*evidence.json was not written*"])
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "same"), [(0.1249999, 0.1250001, True), (0.125, 0.145, False), (0.125, -0.125, False)]
+)
+def test_what_another_processor_rounds_otherwise_is_no_news(book, before, after, same):
+    body = GOOD.replace("four", "off by {off:.2f}").replace("== 2", "== 2; return {'off': OFF}")
+    book(f"OFF = {before}\n{body}", "--write-evidence")
+    first = book.evidence.read_text(encoding="utf-8")
+    assert book(f"OFF = {after}\n{body}").ret == (0 if same else pytest.ExitCode.TESTS_FAILED)
+    book(f"OFF = {after}\n{body}", "--write-evidence")
+    assert (book.evidence.read_text(encoding="utf-8") == first) == same
+    book.evidence.write_text(first[:-9], encoding="utf-8")  # torn
+    assert book(f"OFF = {before}\n{body}").ret == pytest.ExitCode.TESTS_FAILED
+    book(f"OFF = {before}\n{body}", "--write-evidence")
+    assert book.evidence.read_text(encoding="utf-8") == first
+
+
 def test_the_evidence_does_not_depend_on_the_order_of_the_tests(book):
     other = GOOD.replace("test_root", "test_again")
     book(GOOD + other, "--write-evidence")

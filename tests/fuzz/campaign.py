@@ -28,7 +28,7 @@ SECONDS = 5  # of the processor, for one call
 AGAIN = 12  # times as long: what a call that seems to hang gets alone, since work that ends is none on a slow machine
 PATIENCE = 300  # seconds on the clock, for a call that waits
 MEMORY = 2 << 30  # bytes beyond what the process has when it is forked
-SLOW = 0.3  # seconds: a call that takes longer when nothing is wrong with it is not repeated
+SLOW = 3  # seconds: a call that takes longer when nothing is wrong with it is not repeated; the slowest takes 0.2
 _RIGHT = Mutation("as recorded", lambda value: value)
 
 

@@ -2,7 +2,7 @@
 
 The tests run once in this process, each with its first parameters only, while every public name is wrapped. Of the
 calls that succeed a few for every name are kept, with copies of their arguments. A test ends early when its calls
-bring nothing new, or after a second.
+bring nothing new; a limit of time, which hangs on the machine, is for those that would take very long.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ CLOSED = ("experiments", "classroom", "press")  # no reader calls what runs expe
 CALLED_BY_TORCH = ("extra_repr",)
 KEPT = 5  # calls of one door
 LARGEST = 200_000  # entries of all arguments of a call that is kept
-IDLE, SECONDS = 60, 1.0  # a test ends after so many calls that are not kept, or so much time of the processor
+IDLE = 60  # calls in a row that are not kept, after which a test ends
+SECONDS = 20.0  # of the processor, after which it ends anyway; the longest takes two
 
 Arguments = dict[str, Any]
 

@@ -1,6 +1,7 @@
 """The settings of other machines reach the kernels, and an output that hangs on them fails."""
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,10 @@ print(os.environ["OMP_NUM_THREADS"], hashlib.sha256(seen).hexdigest())
 """
 
 
-@pytest.mark.skipif(not machines.FOUND, reason="this processor has nothing that could be switched off")
+OTHERS = platform.machine() not in ("x86_64", "AMD64")  # for these there are no settings by name
+
+
+@pytest.mark.skipif(OTHERS or not machines.FOUND, reason="this processor has nothing that could be switched off")
 def test_the_settings_change_the_arithmetic():
     def product(name: str) -> list[str]:
         environment = os.environ | machines.SETTINGS[name]

@@ -8,6 +8,7 @@ import pytest
 
 from flatcube import cli
 from flatcube.classroom import claims
+from flatcube.press import compare
 from flatcube.press.verify import verify
 
 ROOT = claims.DATA.parent
@@ -28,7 +29,9 @@ def test_the_command_runs_the_tests_of_a_claim_and_names_their_mutations(capsys)
 
 def test_a_measured_claim_is_computed_again_from_what_is_stored():
     well, said = _said(ROOT, "SP-F8")
-    assert well and claims.measurements()["SP-F8"].statement in said
+    told = [line.partition("): ")[2] for line in said.splitlines()]
+    stored = claims.measurements()["SP-F8"].statement
+    assert well and any(compare.of_texts(stored, line) is None for line in told)
 
 
 def test_a_claim_without_evidence_is_said_to_be_open():
