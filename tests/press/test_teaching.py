@@ -88,6 +88,36 @@ def test_problems_for_marks_are_those_that_are_handed_out(chapter, text):
     assert len(needed) >= len(rows) and {*needed} <= sections(chapter) | {*exercises.identifiers()}
 
 
+def needs() -> dict[int, teaching.Needs]:
+    return dict(teaching.needs(teaching.notes(ROOT, path.stem).read_text(encoding="utf-8")) for path in CHAPTERS)
+
+
+def test_what_a_chapter_needs_its_notes_say_too(chapter):
+    said = chapter.read_text(encoding="utf-8").partition("**You need**")[2].partition("**Reading**")[0]
+    own = needs()[int(chapter.stem[:2])]
+    assert said
+    assert {int(number) for number in re.findall(r"\]\((\d\d)-", said)} <= own.needed | own.heard
+
+
+def test_prerequisites_reach_back_to_the_beginning():
+    rows = {int(name.split()[0]): lists for name, *lists in teaching.prerequisites(needs())}
+    for number, (needed, behind, heard, by) in rows.items():
+        assert not {*needed} & {*behind} and not {*heard} & {*needed, *behind}
+        assert all(number in rows[other][0] for other in by)
+        for other in needed:
+            assert other < number and {*rows[other][0], *rows[other][1]} <= {*needed, *behind}
+    assert rows[1][0] == [] and rows[10][2] == [8]
+
+
+def test_chapters_that_the_guide_leaves_out_are_needed_by_none():
+    text = (ROOT / "chapters/teaching.md").read_text(encoding="utf-8")
+    said = re.search(r"Chapters ([^.]*?) are needed by no other", text)[1]
+    alone = set()
+    for first, last in re.findall(r"(\d+)(?: to (\d+))?", said):
+        alone |= {*range(int(first), int(last or first) + 1)}
+    assert alone == {int(name.split()[0]) for name, *_, by in teaching.prerequisites(needs()) if not by}
+
+
 def test_the_board_of_chapter_13_counts_rightly():
     table = np.ones(8)
     table[7] = -1

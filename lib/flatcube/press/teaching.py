@@ -11,6 +11,7 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -19,12 +20,13 @@ from flatcube.classroom import exercises
 from flatcube.classroom.questions import inline
 from flatcube.press import bank
 
-__all__ = ["DIRECTIVES", "notes", "plans", "planned", "times", "mistakes"]
+__all__ = ["DIRECTIVES", "Needs", "notes", "plans", "planned", "needs", "prerequisites", "times", "mistakes"]
 
 FOLDER = Path("chapters/teaching")
 _PLAN = re.compile(r"^## (\d+) minutes\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| *(\d+)–(\d+) *\|(.*)\| *$", re.MULTILINE)
 _SECTION = re.compile(r"\b\d+\.\d+\b")
+_CHAPTER = re.compile(r"\]\(\.\./(\d\d)-|\b(\d+)\.\d+\b")  # a link to a chapter, or the number of a section
 
 Row = tuple[int, int, str]  # from this minute, to this one, what happens
 
@@ -64,6 +66,48 @@ def _plain(text: str) -> str:
     return re.sub(r"[*`$]|\\(?=\W)", "", text).strip()
 
 
+class Needs(NamedTuple):
+    """A chapter's title, which chapters before it its students need, and which are good to have heard of."""
+
+    title: str
+    needed: set[int]
+    heard: set[int]
+
+
+def needs(text: str) -> tuple[int, Needs]:
+    """A chapter's number, and what its notes say after "Students need". What is only good to have, the sentence says.
+
+    >>> needs("# Teaching chapter 3: C\\n**Students need** [chapter 1](../01-a). 2.4 is good to have seen.")
+    (3, Needs(title='C', needed={1}, heard={2}))
+    """
+    number, title = re.match(r"# Teaching chapter (\d+): (.*)", text).groups()
+    needed: set[int] = set()
+    heard: set[int] = set()
+    for sentence in re.split(r"(?<=[.?!]) ", text.partition("**Students need**")[2].partition("\n\n")[0]):
+        named = {int(link or section) for link, section in _CHAPTER.findall(sentence)}
+        kind = heard if "good to have" in sentence else needed
+        kind |= {other for other in named if 0 < other < int(number)}
+    return int(number), Needs(title, needed, heard - needed)
+
+
+def prerequisites(known: dict[int, Needs]) -> list[tuple[str, list[int], list[int], list[int], list[int]]]:
+    """For each chapter: its name; the chapters needed, those needed by these in turn, heard of, and that need it."""
+
+    def behind(number: int) -> set[int]:
+        return set().union(*({one} | behind(one) for one in known[number].needed))
+
+    return [
+        (
+            f"{number} {own.title}",
+            sorted(own.needed),
+            sorted(behind(number) - own.needed),
+            sorted(own.heard - behind(number)),
+            [other for other, its in known.items() if number in its.needed],
+        )
+        for number, own in known.items()
+    ]
+
+
 def times(number: int) -> list[tuple[str, str, int]]:
     """The exercises of a chapter: id, title and minutes."""
     return [(task.id, task.title, task.minutes) for task in exercises.of_chapter(str(number))]
@@ -86,6 +130,25 @@ class Times(SphinxDirective):
         cells = [*rows, ("", "All of them", sum(row[2] for row in rows))]
         body = "".join(f"<tr><td>{id}</td><td>{html.escape(made)}</td><td>{took}</td></tr>" for id, made, took in cells)
         head = "".join(f'<th scope="col">{words}</th>' for words in ("Exercise", "Makes", "Minutes"))
+        text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return [nodes.raw("", text, format="html")]
+
+
+class Prerequisites(SphinxDirective):
+    """Which chapter needs which, from the notes of all chapters."""
+
+    HEADS = ("Chapter", "Students need", "and, through these", "Good to have heard of", "Is needed by")
+
+    def run(self) -> list[nodes.Node]:
+        files = sorted((Path(self.env.srcdir) / FOLDER).glob("notes-*.md"))
+        for file in files:
+            self.env.note_dependency(str(file))
+        known = dict(needs(file.read_text(encoding="utf-8")) for file in files)
+        body = ""
+        for name, *lists in prerequisites(known):
+            cells = "".join(f"<td>{', '.join(map(str, some)) or '–'}</td>" for some in lists)
+            body += f'<tr><th scope="row">{html.escape(name)}</th>{cells}</tr>'
+        head = "".join(f'<th scope="col">{words}</th>' for words in self.HEADS)
         text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return [nodes.raw("", text, format="html")]
 
@@ -154,4 +217,10 @@ def answers_of(of: str, known: dict[str, dict]) -> str:
     return f'<div class="fc-progress"><script type="application/json">{payload}</script>{words}</div>'
 
 
-DIRECTIVES = {"answers-of": Answers, "exercise-times": Times, "common-mistakes": Mistakes, "ask": Ask}
+DIRECTIVES = {
+    "answers-of": Answers,
+    "exercise-times": Times,
+    "prerequisites": Prerequisites,
+    "common-mistakes": Mistakes,
+    "ask": Ask,
+}
