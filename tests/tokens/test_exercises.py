@@ -24,6 +24,11 @@ WRITTEN = [
             new[0][place - 1] = symbol
             return new
     """),
+    ("15.1", "changed the given array", """
+        def my_replaced(inputs, place, symbol):
+            inputs[:, place - 1] = symbol
+            return inputs
+    """),
     ("15.2", "leave the old symbol out", """
         def my_sensitivity(f, inputs, symbols):
             old, share = np.sign(f(inputs)), 0

@@ -153,9 +153,9 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     decided = [row for row in found if row["signal"]]
     said.append({"id": "VA-X5", "verdict": "agrees" if p < 0.05 else "differs", "statement": (
         f"Where the rules differ, {right} of {len(apart)} networks follow the cue with the larger signal, n_s² or "
-        f"n_d²/m (sign test: p = {p:.2g}); over all settings {sum(row['followed'] == row['signal'] for row in decided)}"
-        f" of {len(decided)}. The head aligns with the difference of class means: cosine "
-        f"{_range([row['mean'] for row in found])}."
+        f"ℓ²/m, where ℓ is the lead of the frequent tokens (sign test: p = {p:.2g}); over all settings "
+        f"{sum(row['followed'] == row['signal'] for row in decided)} of {len(decided)}. The head aligns with the "
+        f"difference of class means: cosine {_range([row['mean'] for row in found])}."
     )})  # fmt: skip
     return said
 

@@ -19,6 +19,16 @@ def _sequences(rng: np.random.Generator) -> list[tuple]:
     return found
 
 
+def _kept(answer: Callable, rng: np.random.Generator) -> str | None:
+    """Whether the given array is as it was: values do not tell, for the new sequences may be right."""
+    inputs = rng.integers(0, 4, (4, 5))
+    given = inputs.copy()
+    answer(given, 2, 4)
+    if np.array_equal(given, inputs):
+        return None
+    return "You have changed the given array. Who asked will need the old inputs again, so work on a copy."
+
+
 @exercise(
     "15.1",
     "Replace a token",
@@ -30,6 +40,7 @@ def _sequences(rng: np.random.Generator) -> list[tuple]:
     ),
     why="Everything that follows compares a prediction before such a replacement with one after it.",
     instances=_sequences,
+    look=_kept,
 )
 def my_replaced(inputs: np.ndarray, place: int, symbol: int) -> np.ndarray:
     """The same sequences (N, T), but in this place (the first is 1, not 0) every one has this symbol."""

@@ -180,6 +180,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
              for kind in both}  # fmt: skip
     order = {level: sorted(("lstm", *both), key=means("token", level).get) for level in (4.0, 15.0)}
     ends, causal = late("lstm"), late("causal")
+    recent = [np.mean(places("causal", wanted)) for wanted in (_LATE[:1], _LATE[1:], _EARLY)]
     train, test = ([float(row[name]) for row in rows if int(row["final"])] for name in ("train", "test"))
     sizes = (f"Rated sentences on films, {len(found['lstm', 'token', 15.0, -1])} networks of each kind, training "
              f"accuracy {min(train):.2f} to {max(train):.2f}, on others {min(test):.2f} to {max(test):.2f}. ")
@@ -205,8 +206,9 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
              "was made after the numbers had been seen; the first asked for the order only and said \"differs\"."),
         said("VA-F21", [gap("causal", "softmax")["low"] > 0, gap("lstm", "causal")["low"] > 0, causal["low"] > 0],
              f"The causal transformer exceeds softmax by {trends.said(gap('causal', 'softmax'), 'value')}, the LSTM "
-             f"exceeds it by {trends.said(gap('lstm', 'causal'), 'value')}; last words against earlier ones: "
-             f"{trends.said(causal, 'value')}."),
+             f"exceeds it by {trends.said(gap('lstm', 'causal'), 'value')}. The last three words against the 10th to "
+             f"17th from the end: {trends.said(causal, 'value')}; the last, from which the answer is read, has "
+             f"{recent[0]:.3f}, the two before it {recent[1]:.3f}, the 10th to 17th {recent[2]:.3f}."),
         said("VA-F6", [ends["low"] > 0, first["softmax"]["low"] > 0,
                        first["softmax"]["value"] > first["relu"]["value"]],
              f"The last three words against the 10th to 17th from the end: LSTM {trends.said(ends, 'value')}, softmax "

@@ -19,7 +19,7 @@ __all__ = ["arm", "finals", "summary", "measured", "EXPERIMENT"]
 
 _SEEDS = range(8)
 _PLAIN = {"source": "fashion", "optimiser": "sgd", "layers": 2, "heads": 4, "extra": "none"}
-_NOISY = ("noise", "impulses", "blur", "motion")  # the corruptions that add noise or blur
+_NOISY = {"noise": ("noise", "impulses"), "blur": ("blur", "motion")}  # the corruptions that add noise, or blur
 _SHAKEN = {"shop": "ShOp", "shpred": "ShPred"}
 _SIMILAR = 1.5  # two means are similar if they differ by a smaller factor
 
@@ -51,7 +51,9 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     """Differences of means over networks; one is below another if the 95 % interval by Welch's test has no 0.
 
     VA-REG-T, if copies and penalty each lower the sensitivity at σ = 1, each raise the mean accuracy over all spoilt
-    images, and each raise it more for noise and blur than for the other corruptions. VA-TAB2, if the penalty lowers
+    images, and each raise it more for noise (and impulses), and more for blur (and motion), than for contrast,
+    brightness and coarser pixels; differences between corruptions are taken within each network. This rule replaced,
+    after the book's numbers had been seen, one that took noise and blur together. VA-TAB2, if the penalty lowers
     ShOp and ShPred. At σ = √5: VA-F11, if Adam's mean is within a factor of 1.5 of that of SGD, and above it; VA-F12,
     if so are the means of all depths, and those of all numbers of heads. VA-F10, if the ViT is below the MLP on digits
     at σ = 1.
@@ -69,10 +71,12 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         return np.mean([found[name, kind, float(k)] for kind in kinds for k in (1, 2, 3)], 0)
 
     def gains(name: str) -> dict[str, dict[str, float]]:
-        rest = [kind for kind in images.CORRUPTIONS if kind not in _NOISY]
-        sides = [spoilt(who, kinds) for who in (name, "plain") for kinds in (_NOISY, rest)]
-        return {"all": trends.contrast([spoilt(who, images.CORRUPTIONS) for who in (name, "plain")], [1, -1]),
-                "noisy": trends.contrast(sides, [1, -1, -1, 1])}  # fmt: skip
+        noisy = [kind for kinds in _NOISY.values() for kind in kinds]
+        rest = [kind for kind in images.CORRUPTIONS if kind not in noisy]
+        more = {which: [spoilt(who, kinds) - spoilt(who, rest) for who in (name, "plain")]
+                for which, kinds in (_NOISY | {"both": noisy}).items()}  # fmt: skip
+        more["all"] = [spoilt(who, images.CORRUPTIONS) for who in (name, "plain")]
+        return {which: trends.contrast(sides, [1, -1]) for which, sides in more.items()}
 
     def listed(names: Iterable[str], what: str = "token", level: float = loud) -> str:
         return ", ".join(f"{name} {np.mean(found[name, what, level]):.3f}" for name in names)
@@ -99,11 +103,14 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     return [
         said("VA-REG-T", ("plain", *both),
              [*(one["high"] < 0 for one in quiet.values()),
-              *(one[which]["low"] > 0 for which in ("all", "noisy") for one in robust.values())],
+              *(one[which]["low"] > 0 for which in ("all", *_NOISY) for one in robust.values())],
              "; ".join(f"{name}: sensitivity at σ = 1 by {trends.said(quiet[name], 'value')}, accuracy on spoilt "
-                       f"images by {trends.said(robust[name]['all'], 'value')}, and by "
-                       f"{trends.said(robust[name]['noisy'], 'value')} more for noise and blur than for the others"
-                       for name in both) + "."),
+                       f"images by {trends.said(robust[name]['all'], 'value')}; more than for contrast, brightness and "
+                       f"pixelate for noise and impulses by {trends.said(robust[name]['noise'], 'value')}, for blur "
+                       f"and motion by {trends.said(robust[name]['blur'], 'value')}, for all four by "
+                       f"{trends.said(robust[name]['both'], 'value')}" for name in both)
+             + ". This rule was made after the numbers had been seen; the first one took noise and blur "
+             "together, and the accuracies of one network as independent of each other."),
         said("VA-TAB2", ("plain", "steady"), [one["high"] < 0 for one in shaken.values()],
              "; ".join(f"{name} {listed(('plain', 'steady'), what, 0.005)}, a difference of "
                        f"{trends.said(shaken[what], 'value')}" for what, name in _SHAKEN.items()) + "."),
