@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flatcube.grokking import controls, modular, phases
+from flatcube.grokking import controls, larger, modular, phases
 
 _STILL = {"train_loss": 0.0, "both": 0.1, "swaps": 1.0, "effective": 5.0, "size": 0.1, "sharpness": 0.1,
           "spectrum": "1000", "circles": ""}  # fmt: skip
@@ -52,8 +52,15 @@ def _verdicts(found):
 )
 def test_sensitivity_norm_and_bump(options, expected):
     rows = [row for seed in range(6) for row in _run(seed, **options)]
-    found = _verdicts(modular.measured(rows))
+    found = _verdicts(modular.judged(rows).values())
     assert {claim: found[claim] for claim in expected} == expected
+
+
+def test_each_claim_rests_on_one_series():
+    rows = [row for seed in range(6) for row in _run(seed)]
+    found = [_verdicts(module.measured(rows)) for module in (modular, larger)]
+    assert [[*one] for one in found] == [["VA-F8", "VA-F8B", "VA-A5"], ["VA-F8W"]]
+    assert larger.measured(_run(learns=False)) == modular.measured(_run(learns=False)) == []
 
 
 def test_too_few_that_generalise_are_no_agreement():
