@@ -18,7 +18,7 @@ from flatcube.experiments.engine import Experiment
 from flatcube.grokking import phases, watching
 from flatcube.grokking.watching import Trial
 
-__all__ = ["ARMS", "summary", "measured", "EXPERIMENT"]
+__all__ = ["ARMS", "summary", "by_way", "ranked", "measured", "EXPERIMENT"]
 
 _HALF = 0.5
 
