@@ -1,10 +1,13 @@
 """Chapter 17's exercises: wrong answers as readers write them, and the library's answers."""
 
+from itertools import combinations
+
 import numpy as np
 import torch
 
 from flatcube import grokking
 from flatcube.grokking import phases
+from flatcube.grokking.exercises import Choice, my_choice
 from tests.classroom.exercise_tests import ExerciseTests
 
 WRITTEN = [
@@ -119,3 +122,18 @@ def test_the_network_by_hand_has_the_scores_of_the_exercise():
     wanted = _adder(7, 2)
     ratio = wanted.ravel() @ scores.ravel() / np.square(scores).sum()
     assert ratio > 0 and np.allclose(ratio * scores, wanted, atol=1e-5)
+
+
+def test_the_greedy_choice_of_frequencies_can_mostly_be_bettered():
+    """What the open exercise says. For a prime modulus one may take frequency 1 to be among those of the best set."""
+    better = {}
+    for p in (31, 43):
+        a, k = np.arange(p), np.arange(1, (p + 1) // 2)
+        lengths, falls = np.abs(np.cos(np.pi * np.outer(k, a) / p)), 1 - np.cos(2 * np.pi * np.outer(k, a[1:]) / p)
+        margins = (lengths[:, :, None] * falls[:, None, :]).reshape(len(k), -1)
+        for count in (2, 4, 5):
+            chosen = my_choice.solution(Choice(p, count)) - 1
+            greedy = margins[chosen].sum(0).min()
+            best = max(margins[[0, *rest]].sum(0).min() for rest in combinations(range(1, len(k)), count - 1))
+            better[p, count] = bool(best > greedy + 1e-9)
+    assert better == {(31, 2): False, (31, 4): False, (31, 5): True, (43, 2): False, (43, 4): True, (43, 5): True}

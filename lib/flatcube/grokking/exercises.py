@@ -216,7 +216,7 @@ class Choice:
 
 
 def _choices(rng: np.random.Generator) -> list[tuple]:
-    return [(Choice(p, count),) for p in (31, 43, 59) for count in (2, 3)]
+    return [(Choice(p, count),) for p in (31, 43, 59) for count in (4, 5)]
 
 
 def _missing(out: object, choice: Choice) -> float:

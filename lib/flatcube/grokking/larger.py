@@ -10,7 +10,16 @@ from flatcube.experiments.engine import Experiment
 from flatcube.grokking import modular, watching
 from flatcube.grokking.watching import Trial
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["measured", "EXPERIMENT"]
+
+
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """VA-F8W, the norm while the accuracy waits, by the rule in ``modular``: of all our runs these are nearest to VA's.
+
+    The other claims are judged by the series modulo 59, for which their rules were made.
+    """
+    return [row for claim, row in modular.judged(rows).items() if claim == "VA-F8W"]
+
 
 EXPERIMENT = Experiment(
     name="larger",
@@ -25,4 +34,5 @@ EXPERIMENT = Experiment(
     trial=watching.trial,
     cost=watching.cost,
     summary=modular.summary,
+    measured=measured,
 )

@@ -17,7 +17,7 @@ from flatcube.experiments.engine import Experiment
 from flatcube.grokking import phases, watching
 from flatcube.grokking.watching import Trial
 
-__all__ = ["networks", "summary", "measured", "EXPERIMENT"]
+__all__ = ["networks", "summary", "judged", "measured", "EXPERIMENT"]
 
 _BUMP, _FLAT = 0.02, 0.05
 
@@ -38,50 +38,62 @@ def _middle(found: list[dict], name: str) -> float:
     return float(np.median([one[name] for one in found]))
 
 
-def measured(rows: list[dict]) -> list[dict[str, str]]:
-    """Over the networks that generalise; sign tests at 0.05, one-sided.
+def judged(rows: list[dict]) -> dict[str, dict[str, str]]:
+    """What rows say of each claim, over the networks that generalise; sign tests at 0.05, one-sided.
 
     - VA-F8 agrees if most generalise, all of these at least 100 epochs after they have memorised, and sensitivity falls
       while the accuracy waits (Kendall's τ below 0 in all, sign test);
-    - VA-F8W if the norm changes by less than 5 % in the meantime, in the median, and has no direction common to all;
+    - VA-F8W if in the meantime the norm is never 5 % or more away from its value at the start, in the median, and has
+      no direction common to all;
     - VA-F8B if sensitivity rises again by more than two per cent of the answers after generalisation, in most;
-    - VA-A5 if sensitivity falls while memorising, rises in the waiting, falls in the finding, and VA-F8B holds.
+    - VA-A5 if sensitivity falls while memorising, rises in the waiting by more than two per cent of the answers above
+      an earlier value, in most, falls in the finding, and VA-F8B holds.
     """
     every = networks(rows)
     found = [one for one in every if one["generalised"] < np.inf]
     if not found:
-        return []
+        return {}
     N = len(found)
     waits = [one["generalised"] - one["memorised"] for one in found]
     down = sum(one["tau_sensitivity"] < 0 for one in found)
     p = stats.binomtest(down, N, 0.5, alternative="greater").pvalue
     late = len(every) < 2 * N and min(waits) >= 100
-    flat = [one["flat"] for one in found]
+    flat, stray = ([one[name] for one in found] for name in ("flat", "stray"))
     one_way = abs(sum(np.sign(one["tau_norm"]) for one in found)) == N
-    bumps = [one["bump"] for one in found]
-    bump = 2 * sum(value > _BUMP for value in bumps) > N
-    drop, rise, fall = (_middle(found, name) for name in ("drop", "rise", "fall"))
+    rises, bumps = ([one[name] for one in found] for name in ("rise", "bump"))
+    rise, bump = (2 * sum(value > _BUMP for value in values) > N for values in (rises, bumps))
+    drop, fall = (_middle(found, name) for name in ("drop", "fall"))
     agree = {
         "VA-F8": [late, down == N and p < 0.05],
-        "VA-F8W": [abs(float(np.median(flat))) < _FLAT, not one_way],
+        "VA-F8W": [float(np.median(np.abs(stray))) < _FLAT, not one_way],
         "VA-F8B": [bump],
-        "VA-A5": [drop < 0.9, rise > 1.1, fall < 0.9, bump],
+        "VA-A5": [drop < 0.9, rise, fall < 0.9, bump],
     }
     told = {
         "VA-F8": f"{N} of {len(every)} networks for a + b mod {found[0]['p']:.0f} generalise, "
         f"{min(waits):.0f} to {max(waits):.0f} epochs after they have memorised. While the accuracy on pairs without a "
-        f"mirror waits below 10 %, sensitivity falls in {down} of {N} (sign test: p = {p:.2g}; median τ "
+        f"mirror waits below 10 %, sensitivity falls in {down} of {N} (sign test: p = {p:.3g}; median τ "
         f"{_middle(found, 'tau_sensitivity'):.2f}).",
-        "VA-F8W": f"In the same time the norm changes by {100 * min(flat):+.0f} to {100 * max(flat):+.0f} % (median "
-        f"{100 * float(np.median(flat)):+.1f} %); Kendall's τ with the epoch is {_middle(found, 'tau_norm'):.2f} in "
-        f"the median, with {'one' if one_way else 'no'} direction common to all.",
+        "VA-F8W": f"{N} networks for a + b mod {found[0]['p']:.0f} with {100 * found[0]['share']:.0f} % of the pairs. "
+        f"While the accuracy on pairs without a mirror waits below 10 %, the norm changes by {100 * min(flat):+.0f} to "
+        f"{100 * max(flat):+.0f} % from start to end; on the way it is at most {100 * max(map(abs, stray)):.1f} % from "
+        f"its start (median of the largest departures {100 * float(np.median(np.abs(stray))):.1f} %). Kendall's τ with "
+        f"the epoch is {_middle(found, 'tau_norm'):.2f} in the median, with {'one' if one_way else 'no'} direction "
+        "common to all.",
         "VA-F8B": f"After generalisation sensitivity rises above its least value before by at most {max(bumps):.3f}; "
         f"by more than {_BUMP} in {sum(value > _BUMP for value in bumps)} of {N}.",
-        "VA-A5": f"Medians: sensitivity after memorising is {drop:.2f} of its peak before, in the waiting at most "
-        f"{rise:.2f} times its start, in the finding it falls to {fall:.2f}; a bump later in "
-        f"{sum(value > _BUMP for value in bumps)} of {N}.",
+        "VA-A5": f"Medians: sensitivity after memorising is {drop:.2f} of its peak before, in the finding it falls to "
+        f"{fall:.2f}. In the waiting it rises above an earlier value by at most {max(rises):.3f}, by more than {_BUMP} "
+        f"in {sum(value > _BUMP for value in rises)} of {N}; a bump later in "
+        f"{sum(value > _BUMP for value in bumps)}.",
     }
-    return [{"id": claim, "verdict": trends.verdict(rules), "statement": told[claim]} for claim, rules in agree.items()]
+    return {claim: {"id": claim, "verdict": trends.verdict(rules), "statement": told[claim]}
+            for claim, rules in agree.items()}  # fmt: skip
+
+
+def measured(rows: list[dict]) -> list[dict[str, str]]:
+    """As ``judged``, but for the norm, of which the runs on the paper's own clock speak (``larger``)."""
+    return [row for claim, row in judged(rows).items() if claim != "VA-F8W"]
 
 
 EXPERIMENT = Experiment(

@@ -73,28 +73,38 @@ def phase(epoch: float, found: dict[str, float]) -> int:
     return 3 if epoch < found["generalised"] else 4
 
 
+def climb(values: Sequence[float]) -> float:
+    """The most by which a value is above an earlier one, 0 if they only fall; not a number, if there are none.
+
+    >>> climb([5, 2, 4, 1, 2])
+    2
+    """
+    return max((value - min(values[: k + 1]) for k, value in enumerate(values)), default=math.nan)
+
+
 def described(curve: Curve) -> dict[str, float | str]:
     """One network: its events and what sensitivity, norm and the other measures do between them.
 
-    ``drop``: sensitivity when it has memorised, over the largest before. ``rise``: the largest of the waiting over that
-    at its start. ``fall``: that when it has generalised, over that when it left. ``bump``: the most by which it rises
-    above the least before it, from then on. ``tau_m`` is Kendall's τ of a measure m with the epoch while it waits, and
-    ``way_m`` the share of its way, from memorised to generalised, that it has made when waiting ends. What hangs on an
-    event that never came is not a number.
+    ``drop``: sensitivity when it has memorised, over the largest before. ``rise``: the most by which it rises in the
+    waiting above an earlier value of the waiting. ``fall``: that when it has generalised, over that when it left.
+    ``bump``: as ``rise``, from then on. ``flat``: the change of the norm from the start of the waiting to its end, as a
+    share of that at the start; ``stray``: the largest such change at any reading between. ``tau_m`` is Kendall's τ of a
+    measure m with the epoch while it waits, and ``way_m`` the share of its way, from memorised to generalised, that it
+    has made when waiting ends. What hangs on an event that never came is not a number.
     """
     found = events(curve)
     at = {name: next((row for row in curve if row["epoch"] == epoch), None) for name, epoch in found.items()}
     waiting = [row for row in curve if found["memorised"] <= row["epoch"] <= found["left"]]
-    late = [row["sensitivity"] for row in curve if row["epoch"] >= found["generalised"]]
     told: dict[str, float | str] = {name: curve[-1][name] for name in ("arm", "p", "share", "seed")} | found
     told |= {"end": curve[-1]["epoch"], "train": curve[-1]["train"], "test": curve[-1]["test"]}
     start, left, done = at["memorised"], at["left"], at["generalised"]
     early = [row["sensitivity"] for row in curve if row["epoch"] <= found["memorised"]]
     told["drop"] = start["sensitivity"] / max(early) if start else math.nan
-    told["rise"] = max(row["sensitivity"] for row in waiting) / start["sensitivity"] if waiting else math.nan
+    told["rise"] = climb([row["sensitivity"] for row in waiting])
     told["fall"] = done["sensitivity"] / left["sensitivity"] if done and left else math.nan
-    told["bump"] = max((value - min(late[: k + 1]) for k, value in enumerate(late)), default=math.nan)
-    told["flat"] = left["norm"] / start["norm"] - 1 if left and start else math.nan
+    told["bump"] = climb([row["sensitivity"] for row in curve if row["epoch"] >= found["generalised"]])
+    changes = [row["norm"] / start["norm"] - 1 for row in waiting]
+    told["flat"], told["stray"] = (changes[-1], max(changes, key=abs)) if left and changes else (math.nan, math.nan)
     for name in MEASURES:
         told[f"tau_{name}"] = _tau([row["epoch"] for row in waiting], [row[name] for row in waiting])
         way = done[name] - start[name] if done and start else 0.0
