@@ -117,7 +117,7 @@ def test_attention_that_is_lower_in_the_median_agrees_in_part():
                  (("low", (1.0, 0.0, 0.0)), ("lower", (0.95, 0.05, 0.0)), ("high", (0.0, 0.0, 1.0)))}  # fmt: skip
     (found,) = architectures.measured(_spectra(others | attention))
     assert found["verdict"] == "agrees in part"
-    assert "windows: low, lower; not below all of them: high." in found["statement"]
+    assert "windows: low; lower. Not below all of them: high." in found["statement"]
 
 
 def test_kernels_out_of_order_are_named():

@@ -138,8 +138,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     statement = (
         f"Mean degree of a random function of {told[0]['n']} bits, constant left out, under the kernels of wide "
         f"networks: {words}. Medians of conjugate kernels: {middle}. Attention below every conjugate kernel of MLPs "
-        f"and windows: {', '.join(below) or 'none'}; not below all of them: "
-        f"{', '.join(name for name in own if name not in below) or 'none'}. No degree beyond a largest one: "
+        f"and windows: {'; '.join(below) or 'none'}. Not below all of them: "
+        f"{'; '.join(name for name in own if name not in below) or 'none'}. No degree beyond a largest one: "
         f"{capped or 'none'}. Kernels whose single sets are not ordered by degree: {', '.join(unordered) or 'none'}."
     )
     lower = all(medians["attention"] < medians[family] for family in groups)
