@@ -1,6 +1,7 @@
 """The exercises of chapter 16: from a kernel to the pace at which each degree is learnt. Mistakes follow solutions."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -307,7 +308,7 @@ def _noisy(rng: np.random.Generator) -> list[tuple]:
         before = np.sqrt((1 - bias) / _N) * cube.points(_N) @ rng.normal(size=(_N, m))
         before += np.sqrt(bias) * rng.normal(size=m)
         hidden = np.where(before > 0, before, slope * before)
-        truth = spectra.eigenvalues(lambda c: _bent(c, slope, bias), _N)  # noqa: B023
+        truth = spectra.eigenvalues(partial(_bent, slope=slope, bias=bias), _N)
         found.append((Noisy(2 / (m * (1 + slope**2)) * hidden @ hidden.T, truth),))
     return found
 
