@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+import pytest
 
 from flatcube import cube, fourier, kernels
+from flatcube.kernels import exercises
 from tests.classroom.exercise_tests import ExerciseTests
 
 WRITTEN = [
@@ -76,6 +78,12 @@ WRITTEN = [
             h, g = u.clip(0), (u > 0) * 1.0
             return 2 / len(outer) * (h @ h.T + (g * outer) @ g.T * (x @ x.T) / x.shape[1])
     """),
+    ("16.4", "it is missing", """
+        def my_tangent(x, inner, outer):
+            u = x @ inner / x.shape[1] ** 0.5
+            h, g = u.clip(0), (u > 0) * 1.0
+            return 2 / len(outer) * (h @ h.T + g @ g.T * (x @ x.T) / x.shape[1])
+    """),
     ("16.5", "twice as fast", """
         from flatcube import cube, fourier
         def my_curve(mu, table, times):
@@ -138,6 +146,25 @@ class TestExercises(ExerciseTests):
         "16.4": lambda x, inner, outer: kernels.of_weights(x, inner, outer)[1],
         "16.5": _curve,
     }
+
+
+def test_many_bent_units_have_the_eigenvalues_that_are_asked_for():
+    rng, m, points = np.random.default_rng(1), 100_000, cube.points(6)
+    for slope, bias in ((-1.0, 0.0), (-0.4, 0.2), (0.5, 0.3)):
+        u = math.sqrt((1 - bias) / 6) * points @ rng.normal(size=(6, m)) + math.sqrt(bias) * rng.normal(size=m)
+        units = np.maximum(u, 0) + slope * np.minimum(u, 0)
+        found = kernels.by_set(2 / (m * (1 + slope**2)) * units @ units.T)
+        wanted = kernels.eigenvalues(lambda c: exercises._bent(c, slope, bias), 6)  # noqa: B023
+        assert wanted @ [math.comb(6, k) for k in range(7)] == pytest.approx(1)
+        assert np.allclose(kernels.mean_by_degree(found), wanted, atol=0.004)
+
+
+def test_the_open_exercise_has_another_limit_for_every_network():
+    networks = [network for (network,) in exercises._noisy(np.random.default_rng(0))]
+    limits = np.array([network._truth for network in networks])
+    assert np.ptp(limits[:, 1]) > 0.05 and (limits > -1e-12).all()
+    for answer in limits[:5]:  # one spectrum for all is no answer
+        assert np.mean([exercises._distance(answer, network) for network in networks]) > 0.2
 
 
 def test_the_tangent_kernel_is_that_of_differences():

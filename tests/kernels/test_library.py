@@ -127,6 +127,20 @@ def test_a_transformer_without_relus_is_linear_attention_scaled():
     assert kernels.leak(kernels.transformer(points, layers=2)) > 1e-3
 
 
+def test_several_layers_of_linear_attention_are_a_power_of_one():
+    points, alpha = cube.points(5), 0.4
+    agree = alpha * points @ points.T / 5 + 1 - alpha  # the mean of k_aa
+    for layers, power in ((1, 1), (2, 4), (3, 13)):
+        for read, front in (("mark", 1.0), ("each", agree)):
+            pairs = kernels.linear_attention(points, points, content=alpha, read=read) / front
+            found = kernels.transformer(points, content=alpha, read=read, layers=layers, mlp=False)
+            assert np.allclose(found, front * (pairs / pairs[0, 0]) ** power)
+            assert kernels.leak(found) < 1e-12
+            values, sizes = kernels.by_set(found), cube.weights(5)
+            mu = kernels.mean_by_degree(values)
+            assert np.allclose(values, mu[sizes]) and kernels.ordered(mu)
+
+
 def test_a_convolution_sees_no_sets_wider_than_its_window():
     values = kernels.by_set(kernels.convolution(cube.points(6), cube.points(6), window=3))
     for mask in range(64):
@@ -162,6 +176,13 @@ def test_descent_follows_the_kernel_when_it_is_wide():
     found = 1 - fourier.transform(outputs[-1])[[cube.mask((1,)), cube.mask((2, 3))]]
     mu = kernels.eigenvalues(kernels.tangent, n)[1:3]
     assert np.allclose(found, (1 - 0.5 * mu) ** 20, atol=0.05) and np.allclose(outputs[0], 0)
+
+
+def test_descent_begins_along_the_kernel_of_its_first_weights():
+    points, target = cube.points(4), cube.subset_parity((1, 2), 4).astype(float)
+    outputs = kernels.descend(points, target, 50, rate=1e-6, steps=3, rng=5)
+    _, tangent = kernels.perceptron(points, 50, rng=5)
+    assert np.allclose(outputs[1:] / 1e-6, np.outer([1, 2, 3], tangent @ target / 16), rtol=1e-3, atol=1e-5)
 
 
 def test_half_is_left_at_log_2_over_mu():

@@ -99,14 +99,25 @@ def _spectra(shares):
     ("attention", "expected"),
     [
         ((1.0, 0.0, 0.0), "agrees"),
-        ((0.7, 0.2, 0.1), "agrees in part"),
+        ((0.7, 0.2, 0.1), "differs"),  # below MLPs, not below windows
         ((0.2, 0.2, 0.6), "differs"),
     ],
 )
 def test_whether_attention_is_apart(attention, expected):
-    rows = _spectra({("a", "MLP"): (0.6, 0.3, 0.1), ("b", "windows"): (0.9, 0.1, 0.0), ("b2", "MLP"): (0.6, 0.3, 0.1),
-                     ("c", "attention"): attention})  # fmt: skip
-    assert _verdicts(architectures.measured(rows)) == {"VA-X1": expected}
+    others = {("a", "MLP"): (0.6, 0.3, 0.1), ("b", "windows"): (0.9, 0.1, 0.0), ("b2", "MLP"): (0.6, 0.3, 0.1)}
+    assert _verdicts(architectures.measured(_spectra(others | {("c", "attention"): attention}))) == {"VA-X1": expected}
+    # a tangent kernel, of whatever degree, is not compared with conjugate ones
+    more = others | {("d, tangent", "MLP"): (0.0, 0.0, 1.0), ("e, tangent", "MLP"): (1.0, 0.0, 0.0)}
+    assert _verdicts(architectures.measured(_spectra(more | {("c", "attention"): attention}))) == {"VA-X1": expected}
+
+
+def test_attention_that_is_lower_in_the_median_agrees_in_part():
+    others = {("a", "MLP"): (0.6, 0.3, 0.1), ("b", "windows"): (0.9, 0.1, 0.0)}
+    attention = {(name, "attention"): shares for name, shares in
+                 (("low", (1.0, 0.0, 0.0)), ("lower", (0.95, 0.05, 0.0)), ("high", (0.0, 0.0, 1.0)))}  # fmt: skip
+    (found,) = architectures.measured(_spectra(others | attention))
+    assert found["verdict"] == "agrees in part"
+    assert "windows: low; lower. Not below all of them: high." in found["statement"]
 
 
 def test_kernels_out_of_order_are_named():

@@ -97,7 +97,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``kernels``: for every kernel the mean degree of a random function (Σ k·share), the largest degree with a share,
     whether means are ``ordered`` (μ_k ≥ μ_{k+2}), whether single sets are (``by_set``: the least of degree k is not
-    below the largest of degree k + 2), and the leak."""
+    below the largest of degree k + 2), the leak, and whether it is a ``tangent`` kernel (else a conjugate one)."""
     found: dict[str, list[dict]] = {}
     for row in rows:
         kept = {name: value if name in ("kernel", "family") else float(value) for name, value in row.items()}
@@ -114,31 +114,36 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
             "low": sum(row["share"] for row in own if row["degree"] == 1),
             "ordered": all(b["mean"] <= a["mean"] + 2 * (a["error"] + b["error"]) + 1e-12 * top for a, b in pairs),
             "by_set": all(b["high"] <= a["low"] + 1e-12 * top for a, b in pairs),
-            "leak": own[0]["leak"],
+            "leak": own[0]["leak"], "tangent": str(own[0]["kernel"]).endswith("tangent"),
         })  # fmt: skip
     return {"kernels": lines}
 
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:
-    """VA-X1 asks for a bias that separates transformers. It agrees if every attention kernel over bits gives random
-    functions of a lower mean degree than every MLP and every layer over windows; in part if the median does."""
+    """VA-X1 asks for a bias that separates transformers. Conjugate kernels are compared, since of tangent kernels there
+    are only those of MLPs. It agrees if every one of attention gives random functions of a lower mean degree than each
+    of the others; in part if the median of attention is below that of each other family."""
     told = summary(rows)["kernels"]
-    groups: dict[str, list[float]] = {"attention": [], "other": []}
+    groups: dict[str, dict[str, float]] = {}
     for line in told:
-        groups["attention" if line["family"] == "attention" else "other"].append(line["mean_degree"])
-    lower = max(groups["attention"]) < min(groups["other"])
+        if not line["tangent"]:
+            groups.setdefault(str(line["family"]), {})[str(line["kernel"])] = float(line["mean_degree"])
+    medians = {family: float(np.median(list(group.values()))) for family, group in groups.items()}
+    own, least = groups.pop("attention"), min(min(group.values()) for group in groups.values())
+    below = [name for name, degree in own.items() if degree < least]
     words = "; ".join(f"{line['kernel']} {line['mean_degree']:.2f}" for line in told)
-    middle = {name: float(np.median(values)) for name, values in groups.items()}
+    middle = ", ".join(f"{family} {value:.2f}" for family, value in medians.items())
     unordered = [line["kernel"] for line in told if not line["by_set"]]
     capped = ", ".join(f"{line['kernel']} (degree {line['largest']})" for line in told if line["largest"] < line["n"])
     statement = (
         f"Mean degree of a random function of {told[0]['n']} bits, constant left out, under the kernels of wide "
-        f"networks: {words}. Medians: attention {middle['attention']:.2f}, others {middle['other']:.2f}. No "
-        f"degree beyond a largest one: {capped or 'none'}. So attention without other nonlinearities separates; with "
-        "ReLUs and depth the families overlap. Kernels whose single sets are not ordered by degree: "
-        f"{', '.join(unordered) or 'none'}."
+        f"networks: {words}. Medians of conjugate kernels: {middle}. Attention below every conjugate kernel of MLPs "
+        f"and windows: {'; '.join(below) or 'none'}. Not below all of them: "
+        f"{'; '.join(name for name in own if name not in below) or 'none'}. No degree beyond a largest one: "
+        f"{capped or 'none'}. Kernels whose single sets are not ordered by degree: {', '.join(unordered) or 'none'}."
     )
-    verdict = trends.verdict([lower, middle["attention"] < middle["other"]])
+    lower = all(medians["attention"] < medians[family] for family in groups)
+    verdict = trends.verdict([len(below) == len(own), lower])
     return [{"id": "VA-X1", "verdict": verdict, "statement": statement}]
 
 

@@ -182,7 +182,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         rules += passed
         (trend,) = [line for line in told["trend"] if line["kind"] == kind]
         steps = ", ".join(
-            f"{line['degree']}: {line['median']:.0f}" if line["median"] >= 0 else f"{line['degree']}: not by the end"
+            f"{line['degree']}: {line['median']:g}" if line["median"] >= 0 else f"{line['degree']}: not by the end"
             for line in told["kinds"] if line["kind"] == kind
         )  # fmt: skip
         orders = "; ".join(

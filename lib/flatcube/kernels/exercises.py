@@ -1,12 +1,13 @@
 """The exercises of chapter 16: from a kernel to the pace at which each degree is learnt. Mistakes follow solutions."""
 
 import math
+from functools import partial
 
 import numpy as np
 
 from flatcube import cube, fourier
 from flatcube.classroom.exercises import Measure, exercise, scored
-from flatcube.kernels import finite, profiles, spectra
+from flatcube.kernels import profiles, spectra
 
 
 def _values(rng: np.random.Generator) -> list[tuple]:
@@ -211,6 +212,10 @@ my_tangent.mistake(
     lambda x, w, a: _tangent(x, w, a, second=lambda a: a),
 )
 my_tangent.mistake(
+    "The gradient by w_j contains a_j. In your part of the w_j it is missing.",
+    lambda x, w, a: _tangent(x, w, a, second=np.ones_like),
+)
+my_tangent.mistake(
     "The gradient by w_j is a vector along x. In the product of two of them ⟨x, y⟩/n is missing.",
     lambda x, w, a: _tangent(x, w, a, product=False),
 )
@@ -286,18 +291,30 @@ my_curve.mistake(
 _N = 6
 
 
+def _bent(c: np.ndarray, slope: float, bias: float) -> np.ndarray:
+    """Ψ of wide layers of φ(u) = max(u, 0) + slope·min(u, 0), scaled to Ψ(1) = 1; ``bias`` is the share of biases.
+
+    φ(u) is an odd part, (1 + slope)/2·u, and an even one, (1 − slope)/2·|u|, with E|u||v| = 2κ₁ − c at correlation c.
+    """
+    c = (1 - bias) * c + bias
+    return ((1 + slope) ** 2 * c + (1 - slope) ** 2 * (2 * profiles.relu(c) - c)) / (2 * (1 + slope**2))
+
+
 def _noisy(rng: np.random.Generator) -> list[tuple]:
-    """Conjugate kernels of narrow networks, and what infinite ones would have."""
-    truth = spectra.eigenvalues(profiles.relu, _N)
+    """Conjugate kernels of narrow networks, each with a nonlinearity and biases of its own, and their limits."""
     found = []
     for _ in range(40):
-        kernel, _ = finite.perceptron(cube.points(_N), int(rng.integers(16, 65)), rng=rng)
-        found.append((Noisy(kernel, truth),))
+        m, slope, bias = int(rng.integers(16, 65)), rng.uniform(-1, 0.5), rng.uniform(0, 0.3)
+        before = np.sqrt((1 - bias) / _N) * cube.points(_N) @ rng.normal(size=(_N, m))
+        before += np.sqrt(bias) * rng.normal(size=m)
+        hidden = np.where(before > 0, before, slope * before)
+        truth = spectra.eigenvalues(partial(_bent, slope=slope, bias=bias), _N)
+        found.append((Noisy(2 / (m * (1 + slope**2)) * hidden @ hidden.T, truth),))
     return found
 
 
 class Noisy:
-    """The conjugate ``kernel`` (2^n, 2^n) of one narrow ReLU network on ``n`` bits."""
+    """The conjugate ``kernel`` (2^n, 2^n) of one narrow network on ``n`` bits."""
 
     def __init__(self, kernel: np.ndarray, truth: np.ndarray) -> None:
         self.kernel, self.n, self._truth = kernel, len(truth) - 1, truth
@@ -316,14 +333,15 @@ def _distance(out: np.ndarray, network: Noisy) -> float:
     minutes=30,
     difficulty=3,
     instances=_noisy,
-    baseline=lambda network: np.eye(network.n + 1)[1] / network.n,
-    rival="a linear network",
+    baseline=lambda network: spectra.eigenvalues(profiles.relu, network.n),
+    rival="ReLUs without biases",
     measures={"error of the eigenvalues": Measure(_distance, unit=" %", scale=100)},
-    why="It averages over all sets of a size, and uses neither that eigenvalues are ordered nor what a width does.",
+    why="It makes the mean of K(x, x) 1 and averages over sets of a size. It forgets that two numbers decide all.",
 )
 def my_estimate(network: object) -> np.ndarray:
     """Has `.kernel` (2^n, 2^n), of one narrow network, and `.n`; gives μ_0, …, μ_n of infinitely wide ones."""
     from flatcube import kernels
 
     # your turn
-    return kernels.mean_by_degree(kernels.by_set(network.kernel))
+    scaled = network.kernel / np.diag(network.kernel).mean()
+    return kernels.mean_by_degree(kernels.by_set(scaled))
