@@ -38,6 +38,22 @@ WRITTEN = [
                     best, most = i, sum(own)
             return best
     """),
+    ("18.1", "from 0", """
+        def my_mass(attention, members):
+            return attention[:, list(members)].sum(axis=1)
+    """),
+    ("18.2", "two meanings", """
+        def my_row(attention, members):
+            own = attention[:, [j - 1 for j in members]]
+            clear = (own.sum(axis=1) >= 0.8) & (own.min(axis=1) >= 0.5 / len(members))
+            return int(np.argmax(own.sum(axis=1) * clear))
+    """),
+    ("18.2", "members from 0", """
+        def my_row(attention, members):
+            own = attention[:, list(members)]
+            clear = (own.sum(axis=1) >= 0.8) & (own.min(axis=1) >= 0.5 / len(members))
+            return 1 + int(np.argmax(own.sum(axis=1) * clear)) if clear.any() else 0
+    """),
     ("18.3", "edges of plateaus", """
         def my_turns(values):
             signs = np.sign(values[1:] - values[:-1])

@@ -1,4 +1,4 @@
-"""Is the hand-built circuit what training finds? Networks that are just large enough for it, opened.
+"""Is the hand-built circuit what training finds? Small networks that can hold it, opened.
 
 A ``Minimal`` network has one attention, one number per position, one wave for all of them and a weighted sum (SP Sec.
 2.4). ``mass`` says how much of a row of attention lies on a component, ``trapezoid`` how much the learned wave is like

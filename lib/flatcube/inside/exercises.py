@@ -12,16 +12,17 @@ from flatcube.classroom.exercises import Measure, exercise, scored
 
 Looks = list[tuple]
 
-# Position 1 looks at bit 2 alone, position 3 at bits 2 and 4, position 4 nearly so; 0.8 of the attention is enough.
-_CLEAR = np.array([[0.02, 0.95, 0.02, 0.01], [0.25, 0.25, 0.25, 0.25], [0.05, 0.55, 0.1, 0.3], [0.1, 0.4, 0.12, 0.38]])
-_NONE = np.array([[0.9, 0.04, 0.03, 0.03], [0.3, 0.35, 0.05, 0.3], [0.25, 0.25, 0.25, 0.25], [0.4, 0.1, 0.4, 0.1]])
+# Position 1 looks at bit 1 alone, position 3 at bits 1 and 3, position 4 nearly so; 0.8 of the attention is enough.
+# No set has the last bit: who counts bits from 0 gets a wrong number, and the sentence for it, and no error.
+_CLEAR = np.array([[0.95, 0.02, 0.01, 0.02], [0.25, 0.25, 0.25, 0.25], [0.55, 0.05, 0.3, 0.1], [0.4, 0.1, 0.38, 0.12]])
+_NONE = np.array([[0.04, 0.9, 0.03, 0.03], [0.35, 0.3, 0.3, 0.05], [0.25, 0.25, 0.25, 0.25], [0.1, 0.4, 0.1, 0.4]])
 
 
 def _attentions(rng: np.random.Generator) -> Looks:
     """Rows that are clear, lopsided and dull, and a set of bits."""
-    found = [(_CLEAR, (2, 4)), (_NONE, (2, 4)), (_CLEAR[:, [2, 0, 1, 3]], (3, 4))]
+    found = [(_CLEAR, (1, 3)), (_NONE, (1, 3)), (_CLEAR[:, [1, 0, 2, 3]], (2, 3))]
     for T in (5, 8):
-        members = np.sort(rng.choice(T, 3, replace=False))
+        members = np.sort(rng.choice(T - 1, 3, replace=False))
         rows = rng.dirichlet(np.ones(T), T)
         rows[1] = 0.04 / (T - 3)
         rows[1, members] = 0.32
@@ -106,6 +107,14 @@ my_row.mistake(
 )
 my_row.mistake("You ask each member for a whole equal share, 1/d. Half of it, 1/(2d), is enough.", _row(0.8, 0.999))
 my_row.mistake("You count positions from 0. The answer 0 means that there is none.", _row(0.8, 0.5, 0))
+my_row.mistake(
+    "Your 0 has two meanings, the first position and none. Positions are numbered from 1.",
+    lambda attention, members: max(_row(0.8, 0.5, 0)(attention, members), 0),
+)
+my_row.mistake(
+    "You count the members from 0; the set (1, 2) means the first two bits.",
+    lambda attention, members: _row(0.8, 0.5)(np.roll(attention, -1, axis=1), members),
+)
 
 
 def _curves(rng: np.random.Generator) -> Looks:

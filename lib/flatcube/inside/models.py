@@ -1,6 +1,6 @@
-"""The smallest networks that can hold SP's circuit, and K of them at once (SP Sec. 2.4).
+"""Small networks that can hold SP's circuit, and K of them at once (SP Sec. 2.4).
 
-    A = softmax(X Q (X K)ᵀ),   u = A X v,   r = mlp(u) = relu(u a + b)·c + e,   f̂ = Σ_i w_i r_i + s
+    A = softmax(X Q (X K)ᵀ),   u = A X v,   r = mlp(u) = relu(u a + b)·c + e,   g = Σ_i w_i r_i + s
 
 X (T, T+1) has a one-hot position and the bit in each row. Everything after the attention is one number per position:
 u_i should be the mean of the bits of a component, the MLP the wave that turns it into a parity, and w_i its weight. At

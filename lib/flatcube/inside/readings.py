@@ -128,7 +128,7 @@ def _out(model: Minimal, r: np.ndarray) -> np.ndarray:
 
 
 def shares(model: Minimal, bits: np.ndarray, members: Sequence[int]) -> np.ndarray:
-    """w_i E r_i χ_S / E f̂ χ_S (T,): which part of its coefficient at a set that is not empty each position brings.
+    """w_i E r_i χ_S / E g χ_S (T,): which part of its coefficient at a set that is not empty each position brings.
 
     The output is linear in r, and a constant has no such coefficient: over all inputs they add up to 1.
     """
@@ -143,7 +143,7 @@ def shares(model: Minimal, bits: np.ndarray, members: Sequence[int]) -> np.ndarr
 
 
 def ablated(model: Minimal, bits: np.ndarray, rows: Sequence[int], sets: Sets) -> np.ndarray:
-    """By which factor the coefficients E f̂ χ_S (sets,) change if these rows hold their mean at every input."""
+    """By which factor the coefficients E g χ_S (sets,) change if these rows hold their mean at every input."""
     bits = checks.bits(bits, ("batch", "T"))
     _, r = _held(model, bits)
     sets = checks.several(sets, "sets", (tuple, list), 1)
