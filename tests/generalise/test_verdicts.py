@@ -1,11 +1,23 @@
 """What the experiments of chapter 13 say of made-up rows whose truth is known, at the turning points of their rules."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from flatcube.generalise import domination, flattened, gap, learners, perturbed, plain_start, random_functions
+from flatcube.generalise import (
+    completions,
+    domination,
+    findings,
+    flattened,
+    gap,
+    learners,
+    own_inputs,
+    perturbed,
+    plain_start,
+    random_functions,
+)
 
 
 def _verdict(experiment, rows, claim):
@@ -65,6 +77,39 @@ def test_sharpness_is_compared_where_both_fit():
     lost = [row | {"error": 0.06, "sharp": 9.0} if row["seed"] == 3 else row for row in rows]
     lines = random_functions.summary(lost)["sizes"]
     assert {line["both"] for line in lines} == {9} and max(line["sharp"] for line in lines) < 0.2
+
+
+def test_what_is_said_of_sharpness_names_the_networks_that_it_was_measured_on():
+    said = {one["id"]: one["statement"] for one in random_functions.measured(_extrapolated())}
+    assert all("trained on the whole cube" in said[id] for id in ("HR-F4", "HR-F15"))
+    assert "nothing of encoders that were trained on these inputs alone" in said["HR-F15"]
+
+
+def test_networks_on_their_own_inputs_are_counted_where_they_fit():
+    row = {"size": 128, "rho": 0.02, "train": 0.001, "cube": 1.0, "shown": 0.5, "control": 1.2, "scatter": 0.1}
+    rows = [row, row | {"shown": 0.85}, row | {"shown": 1.05, "control": 0.95}, row | {"train": 0.02, "shown": 0.1}]
+    one, other = own_inputs.summary([*rows, row | {"rho": 0.002}])["parts"]
+    assert (one["networks"], one["fitted"], one["shown_less"], one["shown_below"]) == (4, 3, 2, 1)
+    assert one["shown"] == pytest.approx(0.8) and one["shown_low"] < 0.8 < one["shown_high"]
+    assert (one["control_less"], one["control_below"]) == (1, 0) and one["control"] == pytest.approx(3.35 / 3)
+    assert other["fitted"] == 1 and math.isnan(other["shown_low"])
+
+
+def test_the_networks_on_their_own_inputs_are_the_first_ones(monkeypatch):
+    trial, kept = random_functions.EXPERIMENT.trials("live")[1], []
+    right = random_functions.squares
+    monkeypatch.setattr(random_functions, "squares", lambda *given: kept.append(right(*given)) or kept[-1])
+    rows, first = own_inputs.trial(trial), random_functions.trial(trial)
+    given, runs = random_functions.first_networks(trial)
+    assert [(row["size"], row["rho"]) for row in rows] == [(m, rho) for m in trial.sizes for rho in own_inputs.NOISES]
+    for k, (row, squares) in enumerate(zip(rows, kept, strict=False)):
+        own, each, ell = first[k // 2], given[k // 2], squares.mean(axis=0)
+        assert all(row[name] == own[name] for name in ("seed", "size", "train", "ended"))
+        g = completions.extrapolate(findings.outputs(runs[k // 2].ensemble.member(0)))
+        assert own["hidden"] == np.mean((g != each.table)[each.hidden])
+        assert row["shown"] == ell[each.shown].mean() and row["cube"] == ell.mean()
+        sets = [ell[list(some)].mean() for some in combinations(range(16), row["size"])]
+        assert row["scatter"] == pytest.approx(np.std(sets)) and min(sets) <= row["control"] <= max(sets)
 
 
 # --- the gap ----------------------------------------------------------------------------------------------------------

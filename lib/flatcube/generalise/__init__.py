@@ -5,6 +5,7 @@ apart: with ``split``, its risk is what it has wrong in the target's components,
 with experiments, whose tables in ``data/`` have their names, are
 
 - ``random_functions``: functions without structure; what transformers make of them is less sensitive (HR Figs 4, 15);
+- ``own_inputs``: are these transformers flatter on the inputs that they were trained on? (HR Sec. 6);
 - ``gap``: sparse functions; how the gap grows with degree and sparsity, beside bounds (SP Fig. 1);
 - ``domination``: learned networks beside the hand-built one for the same function (SP Fig. 2);
 - ``plain_start``: the norms once more, for networks whose first weights are not enlarged (SP Fig. 2(b));

@@ -312,7 +312,7 @@ def _offers(rng: np.random.Generator) -> list[tuple]:
     instances=_offers,
 )
 def my_promise(noisy: np.ndarray, norm2: float, sigmas: np.ndarray, m: int, C: float, delta: float) -> float:
-    """The best of k promises noisy + C √((norm2/σ² + 2 log(1/δ_k))/m), chosen after the examples were seen."""
+    """The best of k promises noisy + C √((norm2/σ² + 2 log(1/δ_k))/m), each of which may fail with probability δ_k."""
     price = norm2 / sigmas**2 + 2 * np.log(len(sigmas) / delta)
     return np.min(noisy + C * np.sqrt(price / m))
 
