@@ -79,6 +79,17 @@ WRITTEN = [
             p = 1 / (1 + (critical / m) ** steepness)
             return -float(successes @ np.log(p) + (trials - successes) @ np.log(1 - p))
     """),
+    ("14.4", "binomial coefficients", """
+        from scipy import stats
+        def my_likelihood(m, successes, trials, critical, steepness):
+            return float(stats.binom.logpmf(successes, trials, 1 / (1 + (critical / m) ** steepness)).sum())
+    """),
+    ("14.5", "least sum of squares", """
+        from scipy import optimize
+        def my_critical(m, successes, trials):
+            curve = lambda size, c, k: 1 / (1 + np.exp(k * (c - np.log(size))))
+            return float(np.exp(optimize.curve_fit(curve, m, successes / trials, p0=[np.log(m).mean(), 3.0])[0][0]))
+    """),
     ("14.5", "one of those on the grid", """
         def my_critical(m, successes, trials):
             for size, k, n in zip(m, successes, trials):

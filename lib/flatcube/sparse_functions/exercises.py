@@ -229,6 +229,11 @@ my_likelihood.mistake(
 )
 my_likelihood.mistake("That is minus the logarithm, a loss.", lambda *given: -_likely(*given))
 my_likelihood.mistake(
+    "You count in how many orders the successes may come. Those binomial coefficients are to be left out: the outcomes "
+    "are given trial by trial.",
+    lambda m, k, n, *curve: _likely(m, k, n, *curve) + sum(map(math.log, map(math.comb, n.tolist(), k.tolist()))),
+)
+my_likelihood.mistake(
     "Logarithms to base 2. The natural ones are asked for.", lambda *given: _likely(*given) / math.log(2)
 )
 my_likelihood.mistake(
@@ -280,6 +285,18 @@ def _straight(m, successes, trials):
     return float(np.exp((0.5 - height) / slope))
 
 
+def _squares(m, successes, trials):
+    from scipy import optimize, special
+
+    def loss(given):
+        return np.sum((successes / trials - special.expit(given[1] * (np.log(m) - given[0]))) ** 2)
+
+    best = optimize.minimize(
+        loss, [np.log(m).mean(), 3.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-13}
+    )
+    return float(np.exp(best.x[0]))
+
+
 def _linear(m, successes, trials):
     from scipy import optimize, special
 
@@ -296,6 +313,11 @@ my_critical.mistake("That is the first m with more than half successes, one of t
 my_critical.mistake(
     "You drew a straight line through the shares. A share near 0 or 1 is known better than one near ½.",
     _straight,
+)
+my_critical.mistake(
+    "You look for the least sum of squares. It trusts all cells alike; the curve that makes the outcomes most likely "
+    "minds that a share near ½ scatters more than one near 0 or 1.",
+    _squares,
 )
 my_critical.mistake("Your curve is logistic in m; the one asked for is logistic in log m.", _linear)
 my_critical.mistake(
