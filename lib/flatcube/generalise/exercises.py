@@ -201,7 +201,7 @@ def _spectra(rng: np.random.Generator) -> list[tuple]:
     instances=_spectra,
 )
 def my_split(learned: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """own, low, above from two arrays of coefficients (2^T,), in the order of masks; the constant always counts as own."""
+    """own, low, above from two arrays of coefficients (2^T,), in the order of masks; the constant counts as own."""
     size = np.array([bin(k).count("1") for k in range(len(target))])
     own = target != 0
     degree = size[own].max()
