@@ -107,9 +107,9 @@ def _rows(rng: np.random.Generator) -> list[tuple]:
     minutes=18,
     difficulty=2,
     text=r"""
-A position has the row of attention `row` over $T$ bits, and reads the mean $a$ of the bits with these weights. It
-holds $\mathrm{tri}(a)$, the triangle wave that is 1 at $\frac nd$ for even $n$, 0 for odd $n$ and straight between,
-and the output is $\Lambda\,\mathrm{tri}(a)$ (`total` is Λ). The row is a star: $\frac1d$ on each bit of a hub of $d-1$
+A position has the row of attention `row` over $T$ bits, and reads the mean $u$ of the bits with these weights. It
+holds $\mathrm{tri}(u)$, the triangle wave that is 1 at $\frac nd$ for even $n$, 0 for odd $n$ and straight between,
+and the output is $\Lambda\,\mathrm{tri}(u)$ (`total` is Λ). The row is a star: $\frac1d$ on each bit of a hub of $d-1$
 bits, less on some leaves, nothing elsewhere. Give all $2^T$ Fourier coefficients of the output; index $S$ is a mask,
 and bit 1 is its lowest digit.
 """,
@@ -121,7 +121,7 @@ and bit 1 is its lowest digit.
     instances=_rows,
 )
 def star_spectrum(row: np.ndarray, d: int, total: float) -> np.ndarray:
-    """The Fourier coefficients of total · tri(a), if a is the mean of the bits with these weights."""
+    """The Fourier coefficients of total · tri(u), if u is the mean of the bits with these weights."""
     hub = np.isclose(row, 1 / d)
     # your turn
     coefficients = np.zeros(2 ** len(row))

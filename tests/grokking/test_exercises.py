@@ -95,7 +95,7 @@ def _fold(points, p):
 
 
 def _adder(p, k):
-    """The closed form: λ |cos πk(a−b)/p| cos 2πk(a+b−c)/p."""
+    """The closed form: κ |cos πk(a−b)/p| cos 2πk(a+b−c)/p."""
     a = np.arange(p)
     size = np.sum(np.abs(np.cos(np.pi * a / p)) * np.cos(2 * np.pi * a / p))
     length = np.abs(np.cos(np.pi * k * (a[:, None] - a) / p))

@@ -14,7 +14,7 @@ series = st.lists(st.floats(-2, 2), min_size=1, max_size=7)
 
 
 def by_words(coefficients, n):
-    """Σ_p a_p n^{−p} · words(n, p), the eigenvalues of a power series."""
+    """Σ_p ψ_p n^{−p} · words(n, p), the eigenvalues of a power series."""
     return sum(a * kernels.words(n, p).astype(float) / float(n) ** p for p, a in enumerate(coefficients))
 
 
@@ -129,7 +129,7 @@ def test_a_transformer_without_relus_is_linear_attention_scaled():
 
 def test_several_layers_of_linear_attention_are_a_power_of_one():
     points, alpha = cube.points(5), 0.4
-    agree = alpha * points @ points.T / 5 + 1 - alpha  # the mean of k_aa
+    agree = alpha * points @ points.T / 5 + 1 - alpha  # the mean of q_rr
     for layers, power in ((1, 1), (2, 4), (3, 13)):
         for read, front in (("mark", 1.0), ("each", agree)):
             pairs = kernels.linear_attention(points, points, content=alpha, read=read) / front

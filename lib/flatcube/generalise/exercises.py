@@ -194,14 +194,14 @@ def _spectra(rng: np.random.Generator) -> list[tuple]:
     hints=(
         "Three kinds of places: where the target has a coefficient (and the constant), others up to its degree, and "
         "others beyond it. What does Parseval's identity sum at each place?",
-        "The size of the set with mask k is the number of ones in the binary form of k. The degree of the target is "
+        "The size of a set is the number of ones in the binary form of its mask. The degree of the target is "
         "the largest such size among its own places.",
     ),
     why="The three add up to the risk over the whole cube. A learner that knew the sets would have only the first.",
     instances=_spectra,
 )
 def my_split(learned: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """own, low, above from two arrays of coefficients (2^T,), entry k for mask k; the constant always counts as own."""
+    """own, low, above from two arrays of coefficients (2^T,), in the order of masks; the constant counts as own."""
     size = np.array([bin(k).count("1") for k in range(len(target))])
     own = target != 0
     degree = size[own].max()
@@ -306,13 +306,13 @@ def _offers(rng: np.random.Generator) -> list[tuple]:
     hints=(
         "Each σ has its promise: the loss with this noise, and a price. Compute all of them, then take the best. You "
         "look at the examples before you choose; what does that cost?",
-        "Each of the k promises may fail. Together they fail with probability δ if each is allowed only a k-th part.",
+        "Each of the promises may fail. Together they fail with probability δ if all are allowed equal parts of it.",
     ),
     why="The gap meter is complete: sample, fit, gap, split, and a promise beside it. Set C as you can justify it.",
     instances=_offers,
 )
 def my_promise(noisy: np.ndarray, norm2: float, sigmas: np.ndarray, m: int, C: float, delta: float) -> float:
-    """The best of k promises noisy + C √((norm2/σ² + 2 log(1/δ_k))/m), each of which may fail with probability δ_k."""
+    """The best of all promises noisy + C √((norm2/σ² + 2 log(1/δ′))/m), each of which may fail with probability δ′."""
     price = norm2 / sigmas**2 + 2 * np.log(len(sigmas) / delta)
     return np.min(noisy + C * np.sqrt(price / m))
 

@@ -4,10 +4,10 @@ Number a stands on the circle at the angle 2πka/p. The mean of two points lies 
 
     E_a + E_b = 2 cos(πk(a−b)/p) · (cos πk(a+b)/p, sin πk(a+b)/p),
 
-and folding it over p directions, h_j = |(E_a + E_b)·(cos πj/p, sin πj/p)|, doubles the angle: with λ = Σ_j |cos πj/p|
+and folding it over p directions, h_j = |(E_a + E_b)·(cos πj/p, sin πj/p)|, doubles the angle: with κ = Σ_j |cos πj/p|
 cos 2πj/p > 0 and the read-out cos 2π(j − kc)/p,
 
-    score(c) = 2λ |cos πk(a−b)/p| · cos 2πk(a+b−c)/p   exactly,
+    score(c) = 2κ |cos πk(a−b)/p| · cos 2πk(a+b−c)/p   exactly,
 
 largest at c = a + b, because the first factor is never 0 for odd p. Zhong, Liu, Tegmark and Andreas 2023 found networks
 of this kind and call them pizzas.

@@ -1,9 +1,9 @@
 """A circuit that nobody planned: one row of attention for all components that have all bits but one in common.
 
-    Σ_i λ_i even_{H∪{b_i}}(x) = Λ tri(a),   a = (1/d)(Σ_{h∈H} x_h + Σ_i (λ_i/Λ) x_{b_i}),   d = |H| + 1,   Λ = Σ_i λ_i
+    Σ_i λ_i even_{H∪{b_i}}(x) = Λ tri(u),   u = (1/d)(Σ_{h∈H} x_h + Σ_i (λ_i/Λ) x_{b_i}),   d = |H| + 1,   Λ = Σ_i λ_i
 
 for λ_i > 0 and different b_i outside H. tri is the triangle wave: 1 at k/d for even k, 0 for odd k, straight between
-them. If the number of ones in H is k, then a lies between k/d and (k+1)/d, at the place that the b_i decide, and tri
+them. If the number of ones in H is k, then u lies between k/d and (k+1)/d, at the place that the b_i decide, and tri
 falls there from 1 to 0 if k is even, and rises if it is odd.
 """
 

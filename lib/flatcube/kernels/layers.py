@@ -2,12 +2,12 @@
 
 Points x ∈ {±1}^n are cut into T = n/w tokens of w bits. Tokens of two points have the products
 
-    k_ij(x, y) = α ⟨x_i, y_j⟩/w + (1 − α)[i = j],
+    q_ij(x, y) = α ⟨x_i, y_j⟩/w + (1 − α)[i = j],
 
 α for the bits and 1 − α for positions. The theorem of Hron et al. (2020), VA's Theorem B.1, gives the kernel of one
-layer of linear attention with infinitely many heads, between position a of x and position b of y:
+layer of linear attention with infinitely many heads, between position r of x and position s of y:
 
-    K_ab(x, y) = k_ab(x, y) · Σ_{i,j} k_ij(x, y)²,     i and j over all tokens.
+    K_rs(x, y) = q_rs(x, y) · Σ_{i,j} q_ij(x, y)²,     i and j over all tokens.
 """
 
 import numpy as np
@@ -42,7 +42,7 @@ def head(
 
 
 def features(points: np.ndarray, width: int = 1, content: float = 1.0, mark: bool = False) -> np.ndarray:
-    """Vectors (points, tokens, channels) whose products are the k_ij; an appended mark is orthogonal to all tokens."""
+    """Vectors (points, tokens, channels) whose products are the q_ij; an appended mark is orthogonal to all tokens."""
     points = checks.signs(points, name="points").astype(float)
     checks.shape(points.shape, "points", ("points", "n"))
     n = points.shape[1]
@@ -59,7 +59,7 @@ def features(points: np.ndarray, width: int = 1, content: float = 1.0, mark: boo
 
 
 def products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """k_ij(x, y), (points of x, points of y, tokens, tokens), from features."""
+    """q_ij(x, y), (points of x, points of y, tokens, tokens), from features."""
     return np.einsum("xie,yje->xyij", x, y, optimize=True)
 
 
@@ -68,27 +68,27 @@ def linear_attention(
 ) -> np.ndarray:
     """The conjugate kernel (points, points) of one layer of linear attention at points of the cube.
 
-    ``read``: "each" token has read-out weights of its own (the mean over a of K_aa), only the "first" is read, the
+    ``read``: "each" token has read-out weights of its own (the mean over r of K_rr), only the "first" is read, the
     "mean" of all tokens is, or an appended "mark".
     """
     checks.word(read, "read", READS)
     first, second = (features(points, width, content, read == "mark") for points in (x, y))
     found = np.empty((len(first), len(second)))
     for at, row in enumerate(first):  # one point at a time: the products of all would not fit
-        k = products(row[None], second)[0]  # (points of y, tokens, tokens)
+        q = products(row[None], second)[0]  # (points of y, tokens, tokens)
         seen = {
-            "each": np.einsum("yaa->y", k) / k.shape[-1],
-            "first": k[:, 0, 0],
-            "mean": k.mean((1, 2)),
-            "mark": k[:, -1, -1],
+            "each": np.einsum("yrr->y", q) / q.shape[-1],
+            "first": q[:, 0, 0],
+            "mean": q.mean((1, 2)),
+            "mark": q[:, -1, -1],
         }[read]
-        found[at] = seen * _pairs(k)
+        found[at] = seen * _pairs(q)
     return found
 
 
-def _pairs(k: np.ndarray) -> np.ndarray:
-    """Σ_ij k_ij², over all pairs of tokens."""
-    return np.square(k).sum((-2, -1))
+def _pairs(q: np.ndarray) -> np.ndarray:
+    """Σ_ij q_ij², over all pairs of tokens."""
+    return np.square(q).sum((-2, -1))
 
 
 def transformer(
@@ -100,14 +100,14 @@ def transformer(
     """
     checks.word(read, "read", READS[:1] + READS[3:])
     tokens = features(points, width, content, read == "mark")
-    k = products(tokens, tokens)  # (points, points, tokens, tokens)
+    q = products(tokens, tokens)  # (points, points, tokens, tokens)
     for _ in range(checks.integer(layers, "layers", 1, 20)):
-        k = k * (np.square(k).sum((2, 3), keepdims=True) / np.square(k[0, 0]).sum())
+        q = q * (np.square(q).sum((2, 3), keepdims=True) / np.square(q[0, 0]).sum())
         if mlp:
-            own = np.einsum("xxii->xi", k)  # the variance of every token
+            own = np.einsum("xxii->xi", q)  # the variance of every token
             size = np.sqrt(own[:, None, :, None] * own[None, :, None, :])
-            k = size * profiles.relu(k / size)
-    return k[..., -1, -1] if read == "mark" else np.einsum("xyaa->xy", k) / k.shape[-1]
+            q = size * profiles.relu(q / size)
+    return q[..., -1, -1] if read == "mark" else np.einsum("xyrr->xy", q) / q.shape[-1]
 
 
 def convolution(x: np.ndarray, y: np.ndarray, *, window: int = 3, pooled: bool = False) -> np.ndarray:
