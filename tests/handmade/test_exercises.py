@@ -94,6 +94,12 @@ WRITTEN = [
             kinks = [(k + at) / d for k in range(0, d + 1, 2) for at in (-1 / 2, -1 / 4, 1 / 4, 1 / 2)]
             return [[-a for a in kinks], [4 * d * (-1) ** h for h in range(len(kinks))]]
     """),
+    ("4.3", "these units are dead", """
+        def my_wave(d):
+            kinks = [(k + at) / d for k in range(d + 1) for at in (-1 / 2, -1 / 4, 1 / 4, 1 / 2)]
+            slopes = [4 * d * sign * (k % 2 == 0) for k in range(d + 1) for sign in (1, -1, -1, 1)]
+            return [[-a for a in kinks], slopes]
+    """),
     ("4.4", "Bare logarithms", """
         def my_mixer(weights, T, tau):
             return [np.log(weights[i]) if i < len(weights) else 0 for i in range(T + 1)]
@@ -108,6 +114,10 @@ WRITTEN = [
         def my_mixer(weights, T, tau):
             others = T - len(weights)
             return np.r_[np.log(weights * others / tau), np.zeros(others + 1)]
+    """),
+    ("4.4", "as for a single other position", """
+        def my_mixer(weights, T, tau):
+            return [*np.log(weights / tau), *[0] * (T + 1 - len(weights))]
     """),
     ("4.5", "is there a formula in it", """
         def my_network(x, components, beta):
@@ -148,8 +158,8 @@ WRITTEN = [
                 S = frozenset(j for j in range(1, n + 1) if mask >> (j - 1) & 1)
                 spectrum[S] = np.mean(errors * (-1.0) ** bits[:, [j - 1 for j in S]].sum(axis=1))
             heavy = [S for S in spectrum if abs(spectrum[S]) > 1e-9]
-            for i, (S, _) in enumerate(components):
-                if frozenset(S) in heavy:
+            for i, (S, weight) in enumerate(components):
+                if abs(spectrum[frozenset(S)] + weight / 2) < 1e-9:
                     (other,) = [R for R in heavy if R != frozenset(S)]
                     return i + 1, *(set(S) - other), *(other - set(S))
     """),
@@ -164,6 +174,18 @@ WRITTEN = [
             known = [frozenset(S) for S, _ in components]
             i = known.index(lost if lost in known else gained)
             return i + 1, *(gained - lost), *(lost - gained)
+    """),
+    ("4.6", "You look at signs only", """
+        def my_repair(bits, errors, components):
+            signs = 1 - 2 * bits
+            for i, (S, weight) in enumerate(components, 1):
+                for right in S:
+                    for wrong in {*range(1, bits.shape[1] + 1)} - {*S}:
+                        old, new = ([j - 1 for j in R] for R in (S, {*S} - {right} | {wrong}))
+                        lost = np.mean(weight * errors * signs[:, old].prod(axis=1))
+                        gained = np.mean(weight * errors * signs[:, new].prod(axis=1))
+                        if lost < -1e-9 and gained > 1e-9:
+                            return i, wrong, right
     """),
     ("4.6", "Components count from 1", """
         def my_repair(bits, errors, components):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flatcube import cube, handmade
+from flatcube import cube, fourier, handmade
 from flatcube.classroom.exercises import Measure, Scored, exercise
 from flatcube.classroom.exercises.scores import LEAST, Scoreboard
 
@@ -223,6 +223,10 @@ my_wave.mistake(
     lambda d: np.stack([my_wave.solution(d)[0], 4 * d * np.tile([1, 0, -1, 0], d // 2 + 1)]),
 )
 my_wave.mistake(
+    "The shape is right, but you have ReLUs at odd k, too. With slope 0 these units are dead: leave them out.",
+    lambda d: np.stack([sign * part.ravel() for sign, part in zip((-1, 1), handmade.breakpoints(d), strict=True)]),
+)
+my_wave.mistake(
     "Your trapezoids are twice too wide: at distance 1/(2d) from its centre each should have come down to 0.",
     lambda d: np.stack([
         -(np.arange(0, d + 1, 2)[:, None] / d + np.array([-1, -1 / 2, 1 / 2, 1]) / d).ravel(), my_wave.solution(d)[1]
@@ -274,6 +278,10 @@ my_mixer.mistake(
 my_mixer.mistake(
     "You forgot the output position: it looks at itself, too.",
     lambda weights, T, tau: _lifted(weights, T, np.log((T - len(weights)) / tau)),
+)
+my_mixer.mistake(
+    "You lift by log 1/τ, as for a single other position. There are more, and each of them has the weight 1.",
+    lambda weights, T, tau: _lifted(weights, T, -np.log(tau)),
 )
 my_mixer.mistake(
     "The components have logits λ_i. The softmax takes exponentials, so give it logarithms.",
@@ -387,7 +395,10 @@ def _without_factor(even: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _broken(rng: np.random.Generator) -> list[tuple]:
-    """All inputs, the errors of a network that looks at one wrong bit, and what it should compute."""
+    """All inputs, the errors of a network that looks at one wrong bit, and what it should compute.
+
+    In the last trial the wrong set is that of another component, with a weight of the other sign and another size.
+    """
     trials = []
     for T, sizes, sign in ((5, (2, 2), 1), (6, (3, 2, 3), -1), (6, (1, 3), 1), (8, (3, 4, 2), -1)):
         while True:
@@ -398,10 +409,18 @@ def _broken(rng: np.random.Generator) -> list[tuple]:
                 break
         weights = rng.uniform(0.5, 2, len(sizes)).round(1)
         weights[i] *= sign
-        components = [(S, float(weight)) for S, weight in zip(subsets, weights, strict=True)]
-        errors = weights[i] * (cube.even(changed, T) - cube.even(subsets[i], T))
-        trials.append((cube.to_bits(cube.points(T)), errors, components))
-    return trials
+        trials.append(_misread(subsets, weights, i, changed, T))
+    right, wrong, shared = (1 + rng.choice(6, 3, replace=False)).tolist()
+    subsets = [tuple(sorted((bit, shared))) for bit in (wrong, right)]
+    weights = np.array([-1, 1]) * rng.permutation(np.arange(5, 20))[:2] / 10
+    return [*trials, _misread(subsets, weights, 1, subsets[0], 6)]
+
+
+def _misread(subsets: list, weights: np.ndarray, i: int, changed: tuple[int, ...], T: int) -> tuple:
+    """A trial in which component i, from 0, is computed on `changed`."""
+    components = [(S, float(weight)) for S, weight in zip(subsets, weights, strict=True)]
+    errors = weights[i] * (cube.even(changed, T) - cube.even(subsets[i], T))
+    return cube.to_bits(cube.points(T)), errors, components
 
 
 @exercise(
@@ -426,8 +445,8 @@ def my_repair(bits: np.ndarray, errors: np.ndarray, components: list) -> tuple:
         for right in S:
             for wrong in {*range(1, bits.shape[1] + 1)} - {*S}:
                 columns = [[j - 1 for j in each] for each in (S, {*S} - {right} | {wrong})]
-                lost, gained = (np.mean(weight * errors * signs[:, own].prod(axis=1)) for own in columns)
-                if lost < -1e-9 and gained > 1e-9:
+                lost, gained = (np.mean(errors * signs[:, own].prod(axis=1)) for own in columns)
+                if np.allclose([lost, gained], [-weight / 2, weight / 2]):
                     return i, wrong, right
 
 
@@ -440,6 +459,10 @@ my_repair.mistake(
     lambda bits, errors, components: _by_sign(my_repair.solution(bits, errors, components), components),
 )
 my_repair.mistake(
+    "You look at signs only. The wrong set can be that of another component, of the other sign: compare sizes, too.",
+    lambda bits, errors, components: _first_of_these_signs(bits, errors, components),
+)
+my_repair.mistake(
     "Components count from 1.",
     lambda bits, errors, components: tuple(np.array(my_repair.solution(bits, errors, components)) - [1, 0, 0]),
 )
@@ -447,6 +470,17 @@ my_repair.mistake(
     "Bits count from 1.",
     lambda bits, errors, components: tuple(np.array(my_repair.solution(bits, errors, components)) - [0, 1, 1]),
 )
+
+
+def _first_of_these_signs(bits: np.ndarray, errors: np.ndarray, components: Components) -> tuple:
+    """The first component at whose set the errors have the other sign than its weight."""
+    spectrum = fourier.transform(errors)
+    lost = (weight * spectrum[cube.mask(S, bits.shape[1])] < -1e-9 for S, weight in components)
+    i = list(lost).index(True)
+    changed = [{*cube.subset(int(place))} for place in np.flatnonzero(np.abs(spectrum) > 1e-9)]
+    S = {*components[i][0]}
+    (new,) = (other for other in changed if other != S)
+    return i + 1, *(new - S), *(S - new)
 
 
 def _by_sign(found: tuple, components: Components) -> tuple:
