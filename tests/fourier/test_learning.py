@@ -1,7 +1,9 @@
 """What chapter 1 says beside the slider of its figure on learning, over the whole range of the slider."""
 
+from collections import Counter
 from functools import cache
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -97,7 +99,44 @@ def test_from_degree_4_to_5_and_6_majority_is_worse_with_up_to_128_examples_and_
         assert (wrong("MAJORITY", degree, examples) > wrong("MAJORITY", 4, examples)) == (examples <= 128)
 
 
-def test_few_examples_of_parity_point_to_the_wrong_sign_from_degree_3_on_but_not_at_degree_2():
-    for examples in (8, 16, 32):
+def test_the_share_for_parity_exceeds_one_half_in_the_whole_figure_from_degree_3_on_but_not_at_degree_2():
+    for examples in SIZES:
         assert wrong("PARITY", 2, examples) < 0.5
         assert all(wrong("PARITY", degree, examples) > 0.5 for degree in range(3, N))
+
+
+def parity_wrong(degree: int, examples: int, kinds: range) -> float:
+    """Wrong signs of PARITY at x, the examples drawn from the inputs at the distances ``kinds`` from x; ties half.
+
+    One at distance j contributes (−1)^j Σ_{i ≤ degree} K_i(j), with Krawtchouk's polynomials K_i.
+    """
+    one: Counter[int] = Counter()
+    for j in kinds:
+        kernel = sum((-1) ** i * comb(j, i) * comb(N - j, k - i) for k in range(degree + 1) for i in range(k + 1))
+        one[(-1) ** j * kernel] += comb(N, j)
+    least, most = min(one), max(one)
+    chances = np.array([one[value] for value in range(least, most + 1)]) / one.total()
+    length = examples * (most - least) + 1
+    sums = np.fft.irfft(np.fft.rfft(chances, 2 * length) ** examples, 2 * length)[:length]
+    below = max(-examples * least, 0)
+    return sums[:below].sum() + sums[below : below + 1].sum() / 2
+
+
+def test_unseen_inputs_of_parity_are_mostly_wrong_in_the_whole_figure_and_seen_ones_pull_degree_2_below_a_half():
+    for degree, examples in product(range(1, N), SIZES):
+        assert parity_wrong(degree, examples, range(N + 1)) == pytest.approx(wrong("PARITY", degree, examples))
+        assert parity_wrong(degree, examples, range(1, N + 1)) > 0.5
+    unseen, seen = parity_wrong(2, 8, range(1, N + 1)), 1 - (1 - 2.0**-N) ** 8
+    assert (unseen, seen) == pytest.approx((0.510, 0.061), abs=5e-4)
+    assert (wrong("PARITY", 2, 8) - (1 - seen) * unseen) / seen == pytest.approx(0.028, abs=5e-4)
+
+
+def test_with_fewer_than_eight_examples_parity_can_do_better_than_a_coin():
+    better = {degree: [m for m in range(1, 8) if wrong("PARITY", degree, m) < 0.5] for degree in range(3, N)}
+    assert better == {3: [1, 2, 3, 4, 5, 6, 7], 4: [1, 2], 5: [], 6: []}
+
+
+def test_majority_has_no_weight_at_even_degrees_so_degree_4_only_costs():
+    assert not fourier.spectrum(TABLES["MAJORITY"]).profile[::2].any()
+    assert wrong("MAJORITY", 3, SIZES[-1]) == pytest.approx(0.018, abs=1e-3)
+    assert wrong("MAJORITY", 4, SIZES[-1]) == pytest.approx(0.033, abs=1e-3)
