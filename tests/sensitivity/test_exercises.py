@@ -20,6 +20,9 @@ WRITTEN = [
     ("2.1", "seen from both of its ends", """
         by_hand = np.array([3, 1, 1]) / 8
     """),
+    ("2.1", "from both of its ends, but", """
+        by_hand = np.array([6, 2, 2]) / 4
+    """),
     ("2.1", "the value stays the same", """
         by_hand = (1 - 3 / 4, 1 - 1 / 4, 1 - 1 / 4)
     """),
@@ -64,6 +67,21 @@ WRITTEN = [
                 low = [k for k in range(len(table)) if not k >> i & 1]
                 found.append(sum((table[k] - table[k + 2**i]) ** 2 for k in low) / 4 / len(table))
             return found
+    """),
+    ("2.3", "You count the points where f changes at all", """
+        def influences(table):
+            points, n = np.arange(len(table)), len(table).bit_length() - 1
+            return [sum(table != table[points ^ 2**i]) for i in range(n)]
+    """),
+    ("2.3", "a quarter of how often f changes", """
+        def influences(table):
+            points, n = np.arange(len(table)), len(table).bit_length() - 1
+            return [np.mean(table != table[points ^ 2**i]) / 4 for i in range(n)]
+    """),
+    ("2.3", "You average half the jumps", """
+        def influences(table):
+            points, n = np.arange(len(table)), len(table).bit_length() - 1
+            return [np.mean(abs(table - table[points ^ 2**i])) / 2 for i in range(n)]
     """),
     ("2.4", "the mean of f²", """
         def spectral_average(coefficients):

@@ -34,6 +34,10 @@ by_hand.mistake(
     lambda: [3 / 8, 1 / 8, 1 / 8],
 )
 by_hand.mistake(
+    "Twice the right size: you count each lit edge from both of its ends, but each direction has only four edges.",
+    lambda: [3 / 2, 1 / 2, 1 / 2],
+)
+by_hand.mistake(
     "These are the shares of edges on which the value stays the same.",
     lambda: [1 / 4, 3 / 4, 3 / 4],
 )
@@ -126,6 +130,11 @@ def influences(table: np.ndarray) -> np.ndarray:
     return np.array([np.mean((table - table[points ^ 2**i]) ** 2) / 4 for i in range(n)])
 
 
+def _across(table: np.ndarray) -> np.ndarray:
+    """f(x) − f(x⁽ⁱ⁾), a row for every variable and a column for every point."""
+    return np.transpose([_jumps(table, k) for k in range(len(table))])
+
+
 influences.mistake(
     "Four times too large: the quarter is missing.",
     lambda table: 4 * sensitivity.influences(table),
@@ -144,7 +153,20 @@ influences.mistake(
 )
 influences.mistake(
     "That is how often f changes at all. A real f may change a little: use the squares of the differences.",
-    lambda table: np.ones(len(table).bit_length() - 1),
+    lambda table: np.mean(_across(table) != 0, axis=1),
+)
+influences.mistake(
+    "You count the points where f changes at all. A real f may change a little: use the mean of the squared jumps.",
+    lambda table: np.sum(_across(table) != 0, axis=1),
+)
+influences.mistake(
+    "You take a quarter of how often f changes. The quarter belongs to the squares: a real f may change a little.",
+    lambda table: np.mean(_across(table) != 0, axis=1) / 4,
+)
+influences.mistake(
+    "You average half the jumps, not a quarter of their squares. For signs that is the same; only squares lead to the "
+    "spectrum.",
+    lambda table: np.mean(np.abs(_across(table)), axis=1) / 2,
 )
 
 
