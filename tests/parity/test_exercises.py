@@ -53,6 +53,11 @@ WRITTEN = [
                     hits[j] = (-1) ** i / N
             return hits
     """),
+    ("6.2", "That is a comparison by ==", """
+        def my_hits(count, N):
+            i = np.append(np.arange(1, N), 0)
+            return np.where(np.isclose(count, i / N), (-1.0) ** i, 0) / N
+    """),
     ("6.2", "All zeros", """
         def my_hits(count, N):
             i = np.append(np.arange(1, N), 0)

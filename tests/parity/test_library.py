@@ -187,6 +187,23 @@ def test_the_rescaled_network_has_a_faint_answer_of_the_right_sign_and_loses_a_s
 
 
 @torch.no_grad()
+def test_the_rescaled_network_restores_all_sides_and_that_costs_the_same_at_every_length():
+    side, balance = parity.CHANNELS.index("side"), parity.CHANNELS.index("balance")
+    costs = set()
+    for n in (1, 2, 3, 4, 7, 50, 500):
+        in_front = (torch.arange(n) < torch.arange(n + 1)[:, None]).long()
+        model = parity.rescaled_network(n, n**2)
+        x = model.embed(torch.cat([in_front, in_front.flip(1)]))
+        shrunk = model.layers[0](x)
+        assert shrunk[..., side].abs().max() < 1 and shrunk[..., side].abs().min() > 1 / 8
+        left = model.layers[1].activations(shrunk)["sum"]
+        assert (left[..., side] - x[..., side]).abs().max() < 1e-12
+        assert (left[..., balance] + x[..., side]).abs().max() < 1e-12
+        costs.add(sum(part.square().sum().item() for part in model.layers[1].mlp.parameters()))
+    assert len(costs) == 1
+
+
+@torch.no_grad()
 def test_the_first_norm_stretches_the_hit_by_a_factor_between_a_half_and_three():
     model, hit = parity.layer_norm_network(), parity.CHANNELS.index("hit")
     for n in (1, 2, 3, 4, 7, 12, 100):

@@ -191,7 +191,8 @@ def rescaled_network(n: int, scale: float, *, eps: float = 1.0) -> Circuit:
     base = layer_norm_network(eps)
     with torch.no_grad():
         base.layers[0].mlp.weights[1].mul_(n + 1)
-    # clip(8 side, ±1) = relu(8 side + 1) − relu(8 side − 1) − 1: the norm before has left |side| above ⅛
+    # clip(8 side, ±1) = relu(8 side + 1) − relu(8 side − 1) − 1: the norm before has left |side| above ⅛ (at ε = 1,
+    # and to ten million bits: at position 1, where log N grows, it falls below that in the end)
     steps = [({"side": 8.0}, sign, {"side": sign, "balance": -sign}) for sign in (1.0, -1.0)]
     steps += [unit for name in CHANNELS if name != "answer" for unit in _pair({name: 1.0}, 0.0, {name: -1.0})]
     mlp = _mlp(steps, len(steps), dtype)

@@ -164,6 +164,11 @@ my_hits.mistake(
     "Right for whole counts. But a network has no `if`: with a count between two places, relus share the hit.",
     _nearest,
 )
+my_hits.mistake(
+    "Right where k is whole, and silent everywhere where it is not. That is a comparison by ==, not by relus: "
+    "those share the hit between the two places beside k.",
+    lambda count, N: _nearest(count, N) * math.isclose(count * N, round(count * N)),
+)
 
 
 def _layers(bits: np.ndarray) -> np.ndarray:
