@@ -84,6 +84,14 @@ WRITTEN = [
             share = (level - losses[k - 1]) / (losses[k] - losses[k - 1])
             return rhos[k - 1] + share * (rhos[k] - rhos[k - 1])
     """),
+    ("9.4", "two neighbours of the level only", """
+        def my_break(rhos, losses, level):
+            return 10 ** np.interp(np.log10(level), np.log10(losses), np.log10(rhos))
+    """),
+    ("9.4", "two neighbours of the level only", """
+        def my_break(rhos, losses, level):
+            return np.interp(level, losses, rhos)
+    """),
     ("9.4", "the first time counts", """
         def my_break(rhos, losses, level):
             k = max(i for i, y in enumerate(losses) if y > level)

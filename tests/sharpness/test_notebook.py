@@ -5,4 +5,4 @@ from tests.notebooks.notebook_tests import NotebookTests
 
 class TestNotebook(NotebookTests):
     room = "sharpness"
-    smaller = {"SEED": 7, "N": 33}
+    smaller = {"SEED": 7, "BITS": 33}

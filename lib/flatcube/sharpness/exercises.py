@@ -246,7 +246,7 @@ def _curves(rng: np.random.Generator) -> list[tuple]:
         "Find the first measured ρ whose loss is above the level. The answer lies between it and the one before.",
         "In logarithms the curve is a straight line between the two. At which share of the way is the level?",
     ),
-    why="So the points of the figure were found. A power law between two half decades errs by little.",
+    why="So the points of the figure were found. Its ρ are half a decade apart; a power law in between errs by little.",
     instances=_curves,
 )
 def my_break(rhos: np.ndarray, losses: np.ndarray, level: float) -> float:
@@ -282,6 +282,11 @@ my_break.mistake(
 my_break.mistake(
     "You take the middle between the two neighbours. The level need not be in the middle.",
     lambda r, y, level: np.sqrt(r[_around(y, level)] * r[_around(y, level) - 1]),
+)
+my_break.mistake(
+    "That is the last ρ of all. `np.interp` over the whole table returns it, because these losses fall again at the "
+    "end, and it needs rising ones. Give it the two neighbours of the level only.",
+    lambda r, y, level: np.exp(np.interp(np.log(level), np.log(y), np.log(r))),
 )
 my_break.mistake(
     "You give the logarithm of ρ.", lambda r, y, level: np.log(my_break.solution(r, y, level))
