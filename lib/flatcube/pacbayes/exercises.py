@@ -21,8 +21,8 @@ from flatcube.sampling import random_signs
         "The mean square of v − θ is s², that of v is s² + θ². What does each of them do in the two exponents? And the "
         "factors in front of the exponentials have a logarithm, too.",
     ),
-    why="With s = σ only the distance counts. A certificate may choose s as it likes: that is why the second part is "
-    "worth having.",
+    why="With s = σ only the distance counts. At θ = 0 only the widths do, n/2·(r − 1 − log r) with r = s²/σ²: "
+    "zero for s = σ alone. A certificate may choose s as it likes: that is why this part is worth having.",
     instances=lambda rng: [
         (rng.normal(size=n).round(1) + 0.5, float(rng.integers(1, 5)) / 10, float(rng.integers(6, 20)) / 10)
         for n in (3, 5, 8)
@@ -424,7 +424,8 @@ def _fits(posterior: object) -> str | None:
     rival="a coin",
     why="The mean of y·x points towards the weights of the vote. A few lengths of it are tried; more length means a "
     "larger margin and a larger divergence. Its direction does not fit the examples best, and nothing here looks for "
-    "a better one.",
+    "a better one. One may look at the examples because the inequality holds for all posteriors at once: only the "
+    "priors were fixed before.",
 )
 def my_posterior(votes: object) -> np.ndarray:
     """Has `votes.points`, `.values` and `.certificate(posterior)`; gives n + 1 numbers, a centre and its noise."""
