@@ -53,6 +53,11 @@ WRITTEN = [
             values = sum(p * np.linalg.norm(x - y) for p, x, y in zip(a, v, w))
             return [values, max(np.linalg.norm(x) for x in v) * np.abs(b - a).sum()]
     """),
+    ("7.3", "you have exchanged before and after", """
+        def my_routes(a, b, v, w):
+            values = sum(p * np.linalg.norm(x - y) for p, x, y in zip(b, v, w))
+            return [values, max(np.linalg.norm(x) for x in v) * np.abs(b - a).sum()]
+    """),
     ("7.3", "the values are missing", """
         def my_routes(a, b, v, w):
             return np.array([np.dot(a, np.sqrt(((v - w) ** 2).sum(1))), sum(abs(a - b))])

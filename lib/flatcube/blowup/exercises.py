@@ -177,6 +177,11 @@ my_routes.mistake(
     lambda a, b, v, w: np.array([a @ _lengths(v - w), _lengths(v).max() * np.abs(a - b).sum()]),
 )
 my_routes.mistake(
+    "Your two routes fit together, and their sum is a bound, too. But you have exchanged before and after: the task "
+    "wants the weights from before the flip in the first route.",
+    lambda a, b, v, w: np.array([b @ _lengths(v - w), _lengths(v).max() * np.abs(a - b).sum()]),
+)
+my_routes.mistake(
     "In the second route the values are missing: a weight that moves carries a vector with it, of at most the largest "
     "length.",
     lambda a, b, v, w: np.array([a @ _lengths(v - w), np.abs(a - b).sum()]),
