@@ -196,7 +196,7 @@ def test_the_three_input_maps():
         ),
         "The vectors use only half of the dimensions.",
     ),
-    note="⌊exp(dΔ²/4)⌋ > 400 random unit vectors stay below Δ; of 20, Δ is between 2/√d and 4/√d for d = 200 … 20000",
+    note="⌊exp(dΔ²/4)⌋ > 400 random unit vectors stay below Δ; one draw of 20 in d = 200 … 20000: √d Δ is from 2 to 4",
 )
 def test_exponentially_many_directions_are_almost_orthogonal():
     for dimension, delta in ((200, 0.35), (400, 0.25), (1000, 0.16)):

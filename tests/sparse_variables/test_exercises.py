@@ -45,6 +45,11 @@ WRITTEN = [
             a = np.exp(logits) / np.exp(logits).sum()
             return a @ (X[:-1] @ value)
     """),
+    ("5.2", "divide the logits by √D", """
+        def my_head(X, W, value):
+            logits = X[-1] @ W @ X.T / len(W) ** 0.5
+            return np.exp(logits) / np.exp(logits).sum() @ X @ value
+    """),
     ("5.3", "only what leaks", """
         def my_worst_error(weights, chosen):
             return sum(w for t, w in enumerate(weights[:-1], 1) if t not in chosen)

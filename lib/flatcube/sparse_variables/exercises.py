@@ -41,8 +41,8 @@ def _questions(rng: np.random.Generator) -> list[tuple]:
         "Which row of P must W recognise on the side of the query, and which rows on the side of the key? A column "
         "times a row recognises one vector on each side.",
     ),
-    why="All that the head knows about its task is one sum of addresses. The norm of W is R√s; the length T enters "
-    "through R alone.",
+    why="Which bits are chosen stands in one sum of addresses. The norm of W is R√s; the length T enters through R "
+    "alone.",
     instances=_questions,
 )
 def my_question(P: np.ndarray, chosen: list[int], R: float) -> np.ndarray:
@@ -122,6 +122,10 @@ my_head.mistake(
 my_head.mistake(
     "You have swapped the roles of query and key: the last row should ask, not be asked.",
     lambda X, W, value: _softmax(X @ W @ X[-1]) @ X @ value,
+)
+my_head.mistake(
+    "You divide the logits by √D. Many networks do; in ours such a factor is part of W.",
+    lambda X, W, value: my_head.solution(X, W / np.sqrt(len(W)), value),
 )
 
 
@@ -213,7 +217,7 @@ def _signals(rng: np.random.Generator) -> list[tuple]:
         "Two points are as far apart as they are in the coordinate where they differ most: there a bump can part them.",
     ),
     why="On a bag OR needs to part only −3 from the rest, a gap of 2; on an average no symmetric function gains "
-    "anything. A quarter of this gap is the error that a head may make.",
+    "anything unless it is constant. A quarter of this gap is the error that a head may make.",
     instances=_signals,
 )
 def my_gap(signals: np.ndarray, values: np.ndarray) -> float:
