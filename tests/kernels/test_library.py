@@ -203,6 +203,8 @@ def test_half_is_left_at_log_2_over_mu():
         (lambda: kernels.linear_attention(cube.points(2), cube.points(2), read="last"), "read: expected 'each' or"),
         (lambda: kernels.by_set(np.ones((4, 8))), "kernel: expected"),
         (lambda: kernels.softmax_by_set(20, 1, rng=0), "n: expected an integer from 1 to 12, got 20"),
+        (lambda: kernels.perceptron(np.ones(8), 4, rng=0), "points: expected shape"),
+        (lambda: kernels.mean_by_degree(np.ones((1, 8))), "values: expected shape"),
     ],
 )
 def test_what_is_wrong_is_refused_in_one_sentence(call, complaint):

@@ -26,6 +26,7 @@ def of_weights(points: np.ndarray, inner: np.ndarray, outer: np.ndarray) -> tupl
 def perceptron(points: np.ndarray, width: int, *, rng: np.random.Generator | int) -> tuple[np.ndarray, np.ndarray]:
     """The same of one network of m = ``width`` ReLUs whose weights are all drawn from N(0, 1)."""
     points, rng = checks.signs(points, name="points"), checks.generator(rng)
+    checks.shape(points.shape, "points", ("points", "n"))
     m = checks.integer(width, "width", 1, 10**5)
     checks.room(40 * m * max(points.shape), "width")
     return of_weights(points, rng.normal(size=(points.shape[1], m)), rng.normal(size=m))

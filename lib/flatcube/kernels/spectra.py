@@ -129,6 +129,7 @@ def by_set(kernel: np.ndarray) -> np.ndarray:
 def mean_by_degree(values: np.ndarray) -> np.ndarray:
     """The mean of a number for every set, (2^n,), over the sets of each size 0, …, n."""
     values = checks.table(values, name="values")
+    checks.shape(values.shape, "values", ("2^n",))
     sizes = cube.weights(len(values).bit_length() - 1)
     return np.bincount(sizes, values) / np.bincount(sizes)
 
