@@ -5,7 +5,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 from flatcube import capacity
 from flatcube.capacity import HeadNorms, LayerNorms, NetworkNorms, Norms, covers
-from flatcube.classroom.exercises import check, score
+from flatcube.classroom.exercises import check, find, score
 from tests.classroom.exercise_tests import ExerciseTests
 
 WRITTEN = [
@@ -251,3 +251,10 @@ def test_a_shorter_list_is_found_by_looking_back_and_a_short_one_that_misses_fun
     assert (rows[0] == 150).all()
     assert "row numbers go from 0 to 149" in str(score("8.8", lambda values, eps: [0, 150]))
     assert "expected a list of row numbers" in str(score("8.8", lambda values, eps: 0.5))
+
+
+def test_the_answer_to_the_open_exercise_runs_on_what_the_page_imports():
+    scope = {"capacity": capacity, "np": np}
+    exec(find("8.8").code(), scope)
+    (rows,) = score("8.8", scope["my_list"], seed=3).rows.values()
+    assert (rows[0] == rows[1]).all()

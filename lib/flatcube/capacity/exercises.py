@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from flatcube import capacity
 from flatcube.capacity import covers
 from flatcube.classroom.exercises import Measure, exercise, scored
 
@@ -100,7 +101,8 @@ def _targets(rng: np.random.Generator) -> list[tuple]:
         "Every move has the same length factor, `step`. The gap decides about the direction only: what is its sign if "
         "`u` gives too little at this input?",
     ),
-    why="However many inputs there are, (‖a‖B/ε)² corrections suffice. That is where the logarithm of T comes from.",
+    why="However many inputs there are, (‖a‖B/ε)² corrections suffice. Their number enters the count of functions only "
+    "because each correction has to name one of them, and that costs a logarithm.",
 )
 def my_corrector(a: np.ndarray, inputs: np.ndarray, eps: float) -> int:
     """How often u is corrected until no |(a − u)·x| is above eps."""
@@ -500,4 +502,4 @@ def _numbers(chosen) -> str | None:
 )
 def my_list(values: np.ndarray, eps: float) -> np.ndarray:
     """The numbers of a few rows within eps of which all rows lie."""
-    return covers.greedy(values, eps)
+    return capacity.greedy(values, eps)
