@@ -65,6 +65,7 @@ def test_a_step_of_an_automaton_has_a_sensitivity_that_does_not_depend_on_the_le
         for automaton in [random_automaton(states, rng) for _ in range(9)]:
             bits = (states - 1).bit_length() + 1
             assert scratchpad.step_sensitivity(automaton) <= bits
+            assert sensitivity.maximum(scratchpad.step_tables(automaton)).max() <= bits  # at every point
             assert max(fourier.spectrum(table).degree for table in scratchpad.step_tables(automaton)) <= bits
 
 

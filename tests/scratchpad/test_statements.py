@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from flatcube import cube, scratchpad
+from flatcube import cube, scratchpad, sensitivity
 from flatcube.scratchpad import AUTOMATA, Automaton, Price
 from tests import rooms
 
@@ -55,6 +55,76 @@ def test_seven_times_as_much_at_each_doubling_until_there_is_no_delta():
     rises = np.diff(found[:4])
     assert (rises > 0).all() and rises[1:] / rises[:-1] == pytest.approx([7, 7], rel=0.2)
     assert found[4] == found[5] == math.inf
+
+
+def test_held_to_the_whole_answer_a_chain_ends_its_promise_as_well():
+    def ends(price, sigma, target):
+        found = {T: scratchpad.log_delta(price(T), sigma=sigma, m=1e12, target=target(T)) for T in lengths}
+        assert sorted(found.values()) == list(found.values())
+        return [T for T in lengths if found[T] > 0][:1], math.inf in found.values()
+
+    def binary(T):
+        return scratchpad.step(T, code="binary")
+
+    def whole(T):
+        return 1 / (4 * T)
+
+    lengths = (4, 8, 16, 32, 64, 128)
+    found = {
+        sigma: [
+            ends(scratchpad.one_pass, sigma, lambda T: 0.25),
+            ends(scratchpad.step, sigma, whole),
+            ends(binary, sigma, whole),
+        ]
+        for sigma in (3e-4, 1e-3, 3e-3)
+    }
+    assert found == {
+        3e-4: [([32], True), ([32], False), ([64], False)],
+        1e-3: [([32], True), ([64], False), ([128], False)],
+        3e-3: [([16], True), ([64], False), ([128], False)],
+    }
+    level = [scratchpad.log_delta(scratchpad.step(T), sigma=3e-4, m=1e12) for T in lengths]
+    assert max(level) < 0.95 * min(level)  # a quarter for each step looks like a promise at any length, and is none
+
+
+@pytest.mark.parametrize("T", [8, 64, 128])
+def test_both_forms_begin_to_promise_at_the_same_number_of_examples(T):
+    for price in (scratchpad.one_pass(T), Price({"a": 500.0}, {"a": 430.0}, steps=T)):
+        k, sigma = price.steps, (6 * price.steps * price.trace) ** -0.5
+        switch = 216 * k**3 * 0.1**2 * price.trace * price.norm2
+        below, above = (
+            scratchpad.log_delta(price, sigma=sigma, m=times * switch, target=1 / (4 * k)) for times in (0.99, 1.01)
+        )
+        assert above < 0 < below
+        for other in (0.8 * sigma, 1.2 * sigma):
+            assert scratchpad.log_delta(price, sigma=other, m=1.01 * switch, target=1 / (4 * k)) > 0
+        assert 4 * k * 1.5 * (0.1**2 * price.trace * price.norm2 / switch) ** (1 / 3) == pytest.approx(1)
+
+
+def test_counting_that_ends_early_has_no_reset_word_and_a_bounded_sensitivity():
+    even, odd, even_zero, odd_zero, done_even, done_odd = range(6)  # ones so far, and whether the last bit was a 0
+    early = Automaton(
+        np.array(
+            [[even_zero, odd], [odd_zero, even], [done_even, odd], [done_odd, even], [done_even] * 2, [done_odd] * 2]
+        ),
+        (odd, odd_zero, done_odd),
+    )
+    assert scratchpad.reset_word(early) is None
+    found = [scratchpad.one_pass_sensitivity(early, n) for n in (5, 10, 30, 100, 1000)]
+    assert found == pytest.approx([3.125, 4.0625, 4.564, 32 / 7, 32 / 7], abs=1e-3)
+
+
+def test_steps_feel_up_to_three_bits_at_a_point_and_fewer_on_average():
+    tables = map(scratchpad.step_tables, AUTOMATA.values())
+    assert max(sensitivity.maximum(each).max() for each in tables) == 3
+    found = [scratchpad.step_sensitivity(automaton) for automaton in AUTOMATA.values()]
+    assert (min(found), max(found)) == (1, 2.5)
+
+
+@pytest.mark.parametrize("T", [2, 8, 64, 256, 1024, 2**20])
+def test_the_trace_of_a_step_is_below_what_the_theorem_says(T):
+    assert scratchpad.step(T).trace < 420
+    assert scratchpad.step(T, code="binary").trace < 418 + 2 * math.ceil(math.log2(T))
 
 
 def test_a_hurried_step_of_parity_feels_one_bit_more_than_it_reads_of_the_string():

@@ -114,7 +114,8 @@ def log_delta(price: Price, *, sigma: float, m: float, C: float = 0.1, target: f
     """log δ for which the bound on the loss at σ is just ``target`` (SP App. G), for all steps together log(steps·δ).
 
     ‖θ‖²/(2σ²) − m/(2C²)·(target − loss − σ²Tr H/2)²; ∞ where the bracket is not positive. It speaks about unlucky
-    *samples*, and says nothing where it is positive.
+    *samples*, and says nothing where it is positive. The target is the loss of one step. By Markov and a union, a loss
+    of ¼ says nothing about a pass, and one of 1/(4·steps) nothing about a chain; smaller ones do.
     """
     checks.instance(price, "price", Price)
     checks.samples(m)
