@@ -118,11 +118,11 @@ def buckets(state: dict, stored: list[Row]) -> Iterator[Row]:
 
 
 def reach(state: dict, stored: list[Row]) -> Iterator[Row]:
-    """Twelve networks of each kind; every MLP reaches further than the median transformer, at both lengths."""
+    """Twelve networks of each kind; every MLP reaches ten times as far as the median transformer, at both lengths."""
     rows = [row for row in stored if row["how"] == state["length"]]
     shares = {kind: [row["share"] for row in rows if row["network"] == kind] for kind in ("transformer", "MLP")}
     assert all(len(found) == 12 and 0 < min(found) <= max(found) < 1.2 for found in shares.values())
-    assert min(shares["MLP"]) > 3 * np.median(shares["transformer"])
+    assert min(shares["MLP"]) > 10 * np.median(shares["transformer"])
     yield from ({"network": row["network"], "seed": row["seed"], "share": row["share"]} for row in rows)
 
 
@@ -135,5 +135,5 @@ class TestFigures(FigureTests):
         "Directions split every heap of coefficients, coordinates leave heaps": places,
         "The laxer the test, the lower the value that it finds": wilting,
         "Buckets split until only the heavy sets are left": buckets,
-        "Untrained transformers are nearly linear in their bits, untrained MLPs are not": reach,
+        "Most of these transformers are nearly linear in their bits, none of these MLPs is": reach,
     }
