@@ -145,8 +145,9 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
          f"times, MAJORITY {grown['MAJORITY']:.1f} times."),
         ("HR-F5", [all(ratio > 10 for ratio in times.values()) and all(above.values()),
                    all(ratio > 1 for ratio in times.values())],
-         f"At {longest} bits, with targets ±1, PARITY is " + ", ".join(f"{ratio:.1f} times as sharp as {name}" for name, ratio
-         in times.items()) + f". Its slope exceeds the others by: {differences}."),
+         f"At {longest} bits, with targets ±1, PARITY is "
+         + ", ".join(f"{ratio:.1f} times as sharp as {name}" for name, ratio in times.items())
+         + f". Its slope exceeds the others by: {differences}."),
         ("HR-F5b", [False, 0.5 < ahead["value"] < 2], f"The line through PARITY's sharpness up to {parity['longest']} "
          f"bits is at {trends.said(ahead, 'value')} at 30 bits; none was trained there."),
     ]  # fmt: skip
