@@ -157,10 +157,23 @@ def test_the_intervals_of_a_line_are_those_of_the_textbook():
     found = trends.line(x, y)
     assert (found["slope"], found["intercept"]) == pytest.approx((b, a))
     assert (found["low"], found["high"]) == pytest.approx((b - t * spread[1, 1] ** 0.5, b + t * spread[1, 1] ** 0.5))
-    ahead, place = trends.forecast(x, y, 30), np.array([1.0, 30])
-    half = t * (place @ spread @ place) ** 0.5
-    value = a + 30 * b
+
+
+def test_a_line_is_followed_with_a_scatter_for_each_place():
+    """By the sandwich formula: (XᵀX)⁻¹ Xᵀ diag(s²) X (XᵀX)⁻¹ with the variances s² of each place."""
+    x, y = np.repeat([4.0, 6, 12], [3, 4, 3]), np.array([1.0, 1.1, 1.2, 2, 3, 2, 3, 3, 7, 9])
+    design = np.stack([np.ones(10), x], 1)
+    best, inner = np.linalg.lstsq(design, y)[0], np.linalg.inv(design.T @ design)
+    place = np.array([1.0, 30])
+    pull = place @ inner @ design.T  # the weight of each number in the height at 30
+    parts = {g: (pull[x == g] ** 2).sum() * y[x == g].var(ddof=1) for g in (4, 6, 12)}
+    variance = sum(parts.values())
+    free = variance**2 / sum(part**2 / (np.sum(x == g) - 1) for g, part in parts.items())
+    half = stats.t.ppf(0.975, free) * variance**0.5
+    ahead = trends.forecast([*x], [*y], 30)
+    value = place @ best
     assert (ahead["value"], ahead["low"], ahead["high"]) == pytest.approx((value, value - half, value + half))
+    assert math.isnan(trends.forecast([4, 4, 4], [1, 2, 3], 30)["value"])
 
 
 def test_lines_agree_with_scipy_and_gaps_with_welch():

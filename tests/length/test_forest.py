@@ -67,7 +67,7 @@ def test_a_gap_with_one_scatter_is_the_product_term_of_one_regression():
 
 
 def test_a_gap_with_own_scatters_joins_the_two_slopes_as_welch_does():
-    one, other = (forest._grouped([*X], [*y]) for y in (Y, OTHER))
+    one, other = (trends._grouped([*X], [*y]) for y in (Y, OTHER))
     parts = [trends.contrast(*side) for side in (one, other)]
     errors = [(part["high"] - part["value"]) / stats.t.ppf(0.975, part["free"]) for part in parts]
     lines = [{"slope": part["value"], "error": error} for part, error in zip(parts, errors, strict=True)]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from flatcube.length import longer, sharper, tradeoff
+from flatcube.experiments import trends
+from flatcube.length import forest, longer, sharper, tradeoff
 
 SAME = {"kind": "encoder", "rate": 6e-4, "decay": 0.1, "width": 64, "step": 100}
 LEVEL = {"PARITY": 0.05, "MAJORITY": 0.0, "FIRST": 0.0, "MEAN": 0.0}  # slopes of sharpness per bit
@@ -54,6 +55,20 @@ def test_a_rise_that_cannot_be_told_from_chance_is_none():
     assert line["low"] < 0 < line["slope"]
     found = _verdicts(sharper.measured(rows))
     assert found["HR-F1"] == "differs" and found["HR-TAB2-PAR"] == "differs"
+
+
+def test_each_length_has_a_scatter_of_its_own():
+    """The longest inputs scatter so widely that PARITY's rise is none, though one scatter for all would tell it."""
+    rows = _lengths(LEVEL | {"PARITY": 0.0})
+    for row in rows:
+        if (row["function"], row["n"]) == ("PARITY", 12):
+            row["sharpness"] = 0.02 + 0.1 * row["seed"] ** 2 / 15
+    assert sharper.summary(rows)["slopes"][0]["low"] > 0
+    found = {row["id"]: row for row in sharper.measured(rows)}
+    assert found["HR-F1"]["verdict"] == found["HR-TAB2-PAR"]["verdict"] == "differs"
+    own = forest.slopes(rows)
+    assert f"({own[0]['low']:.2g} to {own[0]['high']:.2g})" in found["HR-TAB2-PAR"]["statement"]
+    assert f"MAJORITY {trends.said(own[4], 'value')}" in found["HR-F5"]["statement"]
 
 
 @pytest.mark.parametrize("name", ["MAJORITY", "FIRST", "MEAN"])

@@ -1,7 +1,8 @@
 """Straight lines through measurements, with intervals: the statistics that the experiments share.
 
 A slope, a difference of two slopes and a difference of two means are all weighted sums of means, one for each group of
-runs: ``contrast`` gives any of them an interval in which each group has a scatter of its own.
+runs: ``contrast`` gives any of them an interval in which each group has a scatter of its own, as ``own_slope``,
+``own_gap`` and ``forecast`` do. ``line`` and ``gap`` take one scatter for all groups.
 """
 
 import math
@@ -10,7 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
-__all__ = ["line", "weights", "contrast", "forecast", "gap", "spread", "said", "verdict"]
+__all__ = [
+    "line", "weights", "contrast", "own_slope", "own_gap", "forecast", "gap", "spread", "said", "verdict",
+]
+
+Points = tuple[Sequence[float], Sequence[float]]  # places, and what was measured there
 
 
 def line(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> dict[str, float]:
@@ -73,19 +78,42 @@ def contrast(
     return {"value": value, "low": float(value - half), "high": float(value + half), "free": float(free)}
 
 
-def forecast(x: Sequence[float], y: Sequence[float], place: float, confidence: float = 0.95) -> dict[str, float]:
-    """The least-squares line at a ``place``, with the interval of its height there by Student's t.
+def own_slope(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> dict[str, float]:
+    """The least-squares slope as a ``contrast``: each place has a scatter of its own.
 
-    >>> found = forecast([1, 2, 3, 4], [2.0, 4.1, 5.9, 8.0], 10)
-    >>> round(found["value"], 2), found["low"] < 20 < found["high"]
-    (19.85, True)
+    >>> found = own_slope([4, 4, 8, 8], [1.0, 3.0, 9.0, 11.0])
+    >>> found["value"], round(found["low"], 2)
+    (2.0, 0.48)
     """
-    if len(x) < 3 or len(set(x)) < 2:
+    return contrast(*_grouped(x, y), confidence)
+
+
+def own_gap(one: Points, other: Points, confidence: float = 0.95) -> dict[str, float]:
+    """How much steeper the line through ``one`` (places, numbers) is than that through ``other``, as a ``contrast``."""
+    (groups, weights), (others, opposite) = _grouped(*one), _grouped(*other)
+    return contrast([*groups, *others], [*weights, *(-weight for weight in opposite)], confidence)
+
+
+def forecast(x: Sequence[float], y: Sequence[float], place: float, confidence: float = 0.95) -> dict[str, float]:
+    """The height of the least-squares line at a ``place``, as a ``contrast``: each place has a scatter of its own.
+
+    >>> found = forecast([1, 1, 3, 3], [2.0, 2.2, 6.0, 6.2], 10)
+    >>> round(found["value"], 2), found["low"] < 20 < found["high"]
+    (20.1, True)
+    """
+    if len(set(x)) < 2:
         return dict.fromkeys(("value", "low", "high"), math.nan)
-    fit = stats.linregress(np.subtract(x, place), y)  # its intercept is the height at the place
-    half = stats.t.ppf((1 + confidence) / 2, len(x) - 2) * fit.intercept_stderr
-    found = {"value": fit.intercept, "low": fit.intercept - half, "high": fit.intercept + half}
-    return {name: float(value) for name, value in found.items()}
+    groups, slopes = _grouped(x, y)
+    far = place - float(np.mean(x))
+    heights = [len(group) / len(x) + far * weight for group, weight in zip(groups, slopes, strict=True)]
+    found = contrast(groups, heights, confidence)
+    return {name: found[name] for name in ("value", "low", "high")}
+
+
+def _grouped(x: Sequence[float], y: Sequence[float]) -> tuple[list[list[float]], list[float]]:
+    """What was measured at each place, and the weight of its mean in the slope."""
+    found = weights(x)
+    return [[b for a, b in zip(x, y, strict=True) if a == place] for place in found], [*found.values()]
 
 
 def gap(one: Mapping, other: Mapping, free: tuple[int, int], confidence: float = 0.95) -> dict[str, float]:

@@ -25,7 +25,7 @@ __all__ = ["SCATTERS", "MEASURES", "slope", "gap", "slopes", "ratios"]
 
 SCATTERS = ("own", "common")
 MEASURES = ("sharpness", "relative")
-Points = tuple[Sequence[float], Sequence[float]]  # lengths, and what was measured there
+Points = trends.Points  # lengths, and what was measured there
 
 
 def slope(x: Sequence[float], y: Sequence[float], scatter: str = "own") -> dict[str, float]:
@@ -39,16 +39,14 @@ def slope(x: Sequence[float], y: Sequence[float], scatter: str = "own") -> dict[
     if scatter == "common":
         line = trends.line(x, y)
         return {"value": line["slope"], "low": line["low"], "high": line["high"]}
-    groups, weights = _grouped(x, y)
-    return _shown(trends.contrast(groups, weights))
+    return _shown(trends.own_slope(x, y))
 
 
 def gap(one: Points, other: Points, scatter: str = "own") -> dict[str, float]:
     """How much steeper the line through ``one`` is than that through ``other``, as in ``slope``."""
     _one_of(scatter, "scatter", SCATTERS)
     if scatter == "own":
-        (groups, weights), (others, opposite) = _grouped(*one), _grouped(*other)
-        return _shown(trends.contrast([*groups, *others], [*weights, *(-weight for weight in opposite)]))
+        return _shown(trends.own_gap(one, other))
     lines = [trends.line(*points) for points in (one, other)]
     value = lines[0]["slope"] - lines[1]["slope"]
     spread = [float(np.square(np.subtract(x, np.mean(x))).sum()) for x, _ in (one, other)]
@@ -98,12 +96,6 @@ def ratios(rows: Iterable[dict], *, scatter: str = "own", measure: str = "sharpn
             found.append({"kind": kind, "n": n, "networks": count, "value": line["ratio"]}
                          | {end: line[end] for end in ("low", "high")})  # fmt: skip
     return found
-
-
-def _grouped(x: Sequence[float], y: Sequence[float]) -> tuple[list[list[float]], list[float]]:
-    """What was measured at each place, and the weight of its mean in the slope."""
-    weights = trends.weights(x)
-    return [[b for a, b in zip(x, y, strict=True) if a == place] for place in weights], [*weights.values()]
 
 
 def _residual(x: Sequence[float], y: Sequence[float], line: dict[str, float]) -> float:

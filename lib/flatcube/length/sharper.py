@@ -112,6 +112,8 @@ _ROWS = {"PARITY": "HR-TAB2-PAR", "MAJORITY": "HR-TAB2-MAJ", "FIRST": "HR-TAB2-F
 def measured(rows: list[dict]) -> list[dict[str, str]]:
     """Verdicts on HR Figs 1, 5 and 6, Table 2 and two checks of its summary, each with its rule.
 
+    In all intervals each length has a scatter of its own (``trends.own_slope``): the longest scatter most.
+
     - HR-F1 agrees if the slope of PARITY is above 0 and above that of MAJORITY, which is "almost flat" if it is less
       than a tenth of PARITY's in size wherever in their intervals both are; in part if some of these hold;
     - HR-F5 if at the longest inputs PARITY is 10 times as sharp as all others and its slope above theirs; in part if
@@ -127,8 +129,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     Where nothing converged, nothing agrees.
     """
     tables = summary(rows)
-    lines = {line["function"]: line for line in tables["slopes"]}
-    steeper = {line["function"]: line for line in gaps(tables["slopes"])}
+    lines, steeper = _own(rows, tables["slopes"])
     at = {(line["function"], line["n"]): line for line in tables["lengths"]}
     parity, longest = lines["PARITY"], max(n for name, n in at if name == "MEAN")
     rises, above = parity["low"] > 0, {name: line["low"] > 0 for name, line in steeper.items()}
@@ -139,13 +140,14 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     ahead = _ahead(rows)
     found = [
         ("HR-F1", [rises, above["MAJORITY"], _size(lines["MAJORITY"]) < 0.1 * parity["low"]],
-         f"Slopes of sharpness per bit with 95 % intervals: {shown}. The slope of PARITY exceeds the others by: "
-         f"{differences}. Up to {longest} bits PARITY grows {grown['PARITY']:.1f} times, MAJORITY "
-         f"{grown['MAJORITY']:.1f} times."),
+         f"Slopes of sharpness per bit with 95 % intervals, each length with its own scatter: {shown}. The slope "
+         f"of PARITY exceeds the others by: {differences}. Up to {longest} bits PARITY grows {grown['PARITY']:.1f} "
+         f"times, MAJORITY {grown['MAJORITY']:.1f} times."),
         ("HR-F5", [all(ratio > 10 for ratio in times.values()) and all(above.values()),
                    all(ratio > 1 for ratio in times.values())],
-         f"At {longest} bits PARITY is " + ", ".join(f"{ratio:.1f} times as sharp as {name}" for name, ratio
-         in times.items()) + f". Its slope exceeds the others by: {differences}."),
+         f"At {longest} bits, with targets ±1, PARITY is "
+         + ", ".join(f"{ratio:.1f} times as sharp as {name}" for name, ratio in times.items())
+         + f". Its slope exceeds the others by: {differences}."),
         ("HR-F5b", [False, 0.5 < ahead["value"] < 2], f"The line through PARITY's sharpness up to {parity['longest']} "
          f"bits is at {trends.said(ahead, 'value')} at 30 bits; none was trained there."),
     ]  # fmt: skip
@@ -153,12 +155,34 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in found]
 
 
+def _own(rows: list[dict], slopes: list[dict]) -> tuple[dict[str, dict], dict[str, dict]]:
+    """The slopes, and by how much PARITY's exceeds each other, in which each length has a scatter of its own.
+
+    Where a function has no line, its intervals are not numbers.
+    """
+    kept, points, nothing = fitted(rows), {}, dict.fromkeys(("value", "low", "high"), math.nan)
+    for name in (line["function"] for line in slopes):
+        mine = [row for row in kept if row["function"] == name]
+        points[name] = [row["n"] for row in mine], [row["sharpness"] for row in mine]
+    there = {name for name, (x, _) in points.items() if len(set(x)) > 1}
+    lines, steeper = {}, {}
+    for line in slopes:
+        name = line["function"]
+        own = trends.own_slope(*points[name]) if name in there else nothing
+        lines[name] = line | {"low": own["low"], "high": own["high"]}
+        if name != "PARITY":
+            own = trends.own_gap(points["PARITY"], points[name]) if {"PARITY", name} <= there else nothing
+            steeper[name] = {"gap": own["value"], "low": own["low"], "high": own["high"]}
+    return lines, steeper
+
+
 def _table(lines: dict[str, dict], others: Iterable[str]) -> Iterator[tuple[str, list[bool], str]]:
     """What there is to say of HR Table 2: claim, rules, statement."""
     for name, line in lines.items():
         holds = line["low"] <= PRINTED[name] <= line["high"]
         holds_too = line["low"] <= 0 <= line["high"] if name == "MEAN" else line["low"] > 0  # not significant in print
-        said = f"Slope {trends.said(line)} per bit, r = {line['r']:.2f}, p = {line['p']:.2g}; {line['entered']} runs."
+        said = f"Slope {trends.said(line)} per bit, each length with its own scatter, r = {line['r']:.2f}; "
+        said += f"{line['entered']} runs."
         yield _ROWS[name], [holds, holds_too], said
     parity = lines["PARITY"]
     least = {name: parity["low"] / _size(lines[name]) for name in others}

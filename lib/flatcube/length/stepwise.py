@@ -162,7 +162,8 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
 
     ``lengths``: for every length, how many networks there are and how many ``converged``; mean, least and largest
     sharpness of these; means of ``final`` of these, of ``free`` over all, and of the sharpness of all ``untrained``.
-    ``slopes``: the straight lines through ``sharpness`` and ``final`` of the networks that converged.
+    ``slopes``: those of ``sharpness`` and ``final`` against the length, over the networks that converged, with 95 %
+    intervals in which each length has a scatter of its own; and again ``beyond`` the shortest length.
     """
     numbers = [{name: float(value) for name, value in row.items()} for row in rows]
     ends, lengths = {(row["n"], row["seed"]): row for row in numbers}, []  # the last row of each network
@@ -174,8 +175,17 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
         means["untrained"] = _mean("sharpness", [row for row in numbers if row["n"] == n and row["step"] == 0])
         lengths.append(counts | trends.spread([r["sharpness"] for r in good]) | means)
     good = [row for row in ends.values() if row["converged"]]
-    lines = {of: trends.line([r["n"] for r in good], [r[of] for r in good]) for of in ("sharpness", "final")}
-    return {"lengths": lengths, "slopes": [{"of": of, "networks": len(good)} | line for of, line in lines.items()]}
+    slopes = [{"of": of, "networks": len(good)} | _slope(of, good) for of in ("sharpness", "final")]
+    far = [row for row in good if row["n"] > min(n for n, _ in ends)]
+    beyond = [{"of": of, "networks": len(far)} | _slope(of, far) for of in ("sharpness", "final")]
+    return {"lengths": lengths, "slopes": slopes, "beyond": beyond}
+
+
+def _slope(name: str, rows: list[dict]) -> dict[str, float]:
+    if len({row["n"] for row in rows}) < 2:
+        return dict.fromkeys(("slope", "low", "high"), math.nan)
+    found = trends.own_slope([row["n"] for row in rows], [row[name] for row in rows])
+    return {"slope": found["value"], "low": found["low"], "high": found["high"]}
 
 
 def _mean(name: str, rows: list[dict]) -> float:
@@ -196,12 +206,15 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         f"{1000 * line['slope']:+.2f} per 1000 bits for {name} (95 % interval {1000 * line['low']:+.2f} to "
         f"{1000 * line['high']:+.2f})" for name, line in (("all steps", steps), ("the last step", final))
     )  # fmt: skip
+    (after, _), shortest = tables["beyond"], tables["lengths"][0]["n"]
     enough = all(2 * line["converged"] > line["runs"] for line in tables["lengths"])
     low, flat = all(line["most"] < 0.1 for line in known), max(steps["low"], final["low"]) <= 0
     untrained = trends.spread([line["untrained"] for line in tables["lengths"]])
     statement = (
         f"Mean sharpness of the networks that converged: {listed}; before training "
-        f"{untrained['least']:.3f} to {untrained['most']:.3f}. Slopes: {grows}."
+        f"{untrained['least']:.3f} to {untrained['most']:.3f}. Slopes, each length with its own scatter: {grows}; "
+        f"without {shortest} bits {1000 * after['slope']:+.2f} ({1000 * after['low']:+.2f} to "
+        f"{1000 * after['high']:+.2f}) for all steps."
     )
     return [{"id": "HR-F11", "verdict": trends.verdict([enough and low, enough and flat]), "statement": statement}]
 

@@ -11,7 +11,8 @@ How the network ended stands in all of its rows: it ``converged`` if its last er
 ``reason`` it stopped at step ``ended`` is *chance*, if after ``chance_after`` steps it never did better than 0.9 of the
 error of the best constant, *diverged*, or *end*; ``reached`` is the step of its first error below 10⁻³, or −1.
 
-HR trains on targets 0 and 1 and multiplies by 4. Here the targets are ±1, so nothing is multiplied.
+HR trains on targets 0 and 1 and multiplies by 4. Here the targets are ±1, and nothing is multiplied. The two
+are not the same: a read-out for 0 and 1 is half as large, but shifted as much, so its part counts four times in HR's.
 """
 
 import math
