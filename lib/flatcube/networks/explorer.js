@@ -407,6 +407,7 @@ function render({ model, el, payload }) {
     choices: views.length ? views : options("view").filter(([name]) => name === "weights"),
     onChange: (view) => explorer.change({ view }),
   });
+  view.root.hidden = views.length < 2; // a menu of one thing is none
   const menu = (/** @type {"matrix" | "head" | "stage"} */ key, /** @type {string} */ label) =>
     select({ label, choices: known[key], onChange: (value) => explorer.change({ [key]: value }) });
   const menus = { matrix: menu("matrix", "Matrix"), head: menu("head", "Head"), stage: menu("stage", "Stage") };
