@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from flatcube.experiments import engine, store
-from flatcube.length import initial, signal, stepwise, variants
+from flatcube.length import changes, initial, signal, stepwise, variants
 from flatcube.length import trials as networks
 from flatcube.queries import testers
 from flatcube.sharpness import brittle
@@ -108,6 +108,26 @@ def _other_inputs(patch):
 def test_other_code_is_found_out(mutation, seen, monkeypatch):
     mutation(monkeypatch)
     assert set(_untrained("longer", {"n": 16})) >= seen
+
+
+def _changed(seed: int = 0) -> list[str]:
+    """As in ``_untrained``, for the cheapest trial of ``changes`` that is stored, and its network with this seed."""
+    done = {at for at, _ in store.manifest(store.DATA)["changes.csv"]["parts"]}
+    trials = [trial for at, trial in changes.EXPERIMENT.addresses("book").items() if engine._short(at) in done]
+    trial = min(trials, key=changes.cost)
+    short = _start(replace(trial, seeds=(seed,)).networks)
+    first, _ = ({"change": trial.change} | row for row in networks.rows(short, networks.encoders(short)))
+    assert first["step"] == 0
+    keys = ("change", "n", "seed", "step")
+    (stored,) = [one for one in store.load("changes", partial=True)
+                 if all(_same(one[key], first[key] if key != "seed" else 0, 0) for key in keys)]  # fmt: skip
+    assert stored.keys() == first.keys()
+    return [key for key, value in first.items() if key not in _OUTCOMES and not _same(stored[key], value, DIGITS)]
+
+
+def test_networks_with_a_changed_setting_begin_as_stored():
+    assert _changed() == []
+    assert set(_changed(seed=1)) >= {"seed", "error", "sharpness", "norm", "blowup"}
 
 
 # --- on the way -------------------------------------------------------------------------------------------------------
