@@ -124,7 +124,8 @@ class TestFigures(FigureTests):
         "Squeezed into width 4, MAJORITY seems to get sharper; FIRST and MEAN show no trend": far,
         "fig-length-exchange": frontier,
         "fig-length-way": on_the_way,
-        "In one step PARITY gets sharper, then is rarely found; step by step it stays flat": in_steps,
+        "In one step (width 64) PARITY gets sharper, then is rarely found; "
+        "step by step (width 32) it stays flat": in_steps,
         "fig-length-signal": heard,
         "fig-length-kinds": other_networks,
         "fig-length-start": at_first,
