@@ -69,16 +69,20 @@ def fates(state: dict, stored: list[Row]) -> Iterator[Row]:
 
 
 def promised(state: dict, stored: list[Row]) -> Iterator[Row]:
-    """log δ over m/32C², with the condition and without it."""
+    """log δ in units of the best that could be promised: a quarter for a pass, 1/4T for each step of a chain."""
     sigma = float(state["sigma"])
     for T in (4, 8, 16, 32, 64, 128):
-        wave, chain = scratchpad.one_pass(T), scratchpad.step(T)
+        wave = scratchpad.one_pass(T)
         room, norm = 1 - 2 * sigma**2 * wave.trace, 0.16 * wave.norm2 / (sigma**2 * 1e12)
         yield {"T": T, "kind": "one pass, without the condition", "value": norm - room**2}
         if room > 0:
             yield {"T": T, "kind": "one pass", "value": norm - room**2}
-        left = 1 - 4 * chain.loss - 2 * sigma**2 * chain.trace
-        yield {"T": T, "kind": "chain, one-hot", "value": 0.16 * chain.norm2 / (sigma**2 * 1e12) - left**2}
+        for code in ("one-hot", "binary"):
+            step = scratchpad.step(T, code=code)
+            left = 1 - 4 * T * (step.loss + sigma**2 * step.trace / 2)
+            paid = 0.32 * T**2 * (math.log(T) + step.norm2 / (2 * sigma**2)) / 1e12
+            if left > 0:
+                yield {"T": T, "kind": f"chain, {code}", "value": paid - left**2}
 
 
 @cache
@@ -104,9 +108,9 @@ def asked(state: dict, stored: list[Row]) -> Iterator[Row]:
 
 
 def switched(state: dict, stored: list[Row]) -> Iterator[Row]:
-    """δ at the best σ, cut at 1: it falls where 216 C² Tr H ‖θ‖² examples are reached."""
+    """δ at the best σ, cut at 1: it falls where 216 k³ C² Tr H ‖θ‖² examples are reached, for k steps."""
     for kind, price in priced(int(state["bits"])).items():
-        switch = 2.16 * price.trace * price.norm2
+        switch = 2.16 * (1 if kind == "one pass" else int(state["bits"])) ** 3 * price.trace * price.norm2
         for m in 10 ** (np.arange(16, 73) / 4):
             yield {"kind": kind, "m": m, "delta": float(m < switch)}
 
