@@ -14,6 +14,11 @@ from tests import rooms
 __all__ = ["runs", "main"]
 
 PAGES = ["tests/browser/test_pages.py", "tests/browser/test_numbers.py"]  # what is asked of every page
+HOUSE = [  # what is asked of every room, explorer and chapter
+    *("tests/test_doors.py", "tests/test_doctests.py", "tests/test_rooms.py", "tests/test_house.py"),
+    *("tests/classroom/test_explorers.py", "tests/classroom/test_javascript.py"),
+    *("tests/press/test_bank.py", "tests/press/test_teaching.py"),
+]
 
 
 def runs(room: str) -> list[list[str]]:
@@ -24,6 +29,8 @@ def runs(room: str) -> list[list[str]]:
     if room in rooms.ROOMS:
         chapter = rooms.chapter(room)
         found.append(["-p", "tests.notebooks.replay", "--nbval-lax", f"chapters/notebooks/{chapter}.ipynb"])
+        asked = f"{room} or {chapter} or order_of_the_house or test_javascript.py"
+        found.append(["-n", "2", "--dist", "loadfile", *HOUSE, "-k", asked])
         found.append([*in_browser, *PAGES, "-k", f"_page.py or {chapter}"])
     elif pages:
         found.append(in_browser)

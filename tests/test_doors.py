@@ -70,4 +70,4 @@ def test_an_unknown_name_gets_one_sentence(name):
 def test_what_a_module_says_is_public_is_at_the_door(name):
     named = {part: names for part, names in homes(name).items() if part not in APART}
     hidden = {part: set(names) - set(room(name).__all__) for part, names in named.items()}
-    assert not any(hidden.values()), hidden
+    assert not any(hidden.values()), f"in the __all__ of a module, and not at the door flatcube/{name}: {hidden}"

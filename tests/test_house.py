@@ -48,7 +48,7 @@ def _plant(library: Path, file: str, lines: str) -> None:
         ("cube/functions.py", "from flatcube import fourier", "flatcube.fourier"),
         ("networks/blocks.py", "def late():\n    from flatcube.classroom import charts", "flatcube.classroom"),
         ("capacity/norms.py", "from flatcube.experiments import store", "flatcube.experiments"),
-        ("classroom/claims.py", "import flatcube.cli", "flatcube.cli"),
+        ("classroom/glue.py", "import flatcube.cli", "flatcube.cli"),
         ("sampling.py", "from flatcube import cube", "flatcube.cube"),
         ("fourier/transforms.py", "import torch", "torch"),
     ],

@@ -17,6 +17,14 @@ from flatcube import processes
 if __name__ == "__main__":
     processes.apart(subprocess.run, [sys.executable, "-c", sys.argv[1]])
 """
+BARRED = """
+from flatcube import processes
+from tqdm import tqdm
+def count(text):
+    return len(list(tqdm(text, disable=True)))
+if __name__ == "__main__":
+    print(sorted(processes.outcomes(count, ["a", "bc"], 2)))
+"""
 SLEEP = "import os, sys, time; open({!r}, 'w').write(str(os.getpid())); time.sleep(600)"
 
 
@@ -66,6 +74,12 @@ def test_what_is_done_apart_comes_back():
     assert processes.apart(divmod, 7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
         processes.apart(divmod, 7, 0)
+
+
+def test_workers_that_show_bars_leave_nothing_behind(tmp_path: Path):
+    (tmp_path / "barred.py").write_text(BARRED)
+    done = subprocess.run([sys.executable, str(tmp_path / "barred.py")], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[('a', 1), ('bc', 2)]\n", "")
 
 
 @pytest.mark.parametrize("end", ["terminate", "kill"])

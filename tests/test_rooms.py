@@ -1,6 +1,7 @@
 """A chapter is planned and tested as all others are: its room has the common tests."""
 
 import importlib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -43,11 +44,36 @@ def test_a_room_has_the_common_tests(room: str, file: str):
 
 
 def test_what_concerns_a_room_is_run():
-    library, notebook_cells, pages = one_room.runs("sparse_variables")
+    library, notebook_cells, house, pages = one_room.runs("sparse_variables")
     assert "tests/sparse_variables" in library
     assert "chapters/notebooks/05-sparse-variables.ipynb" in notebook_cells
+    assert {"tests/test_doors.py", "tests/press/test_teaching.py"} < set(house)
+    assert house[-1].startswith("sparse_variables or 05-sparse-variables or ")
     assert {"tests/sparse_variables/test_figures_page.py", "tests/browser/test_pages.py"} < set(pages)
     assert pages[-2:] == ["-k", "_page.py or 05-sparse-variables"]
+
+
+def test_what_is_asked_of_every_room_is_there():
+    for path in one_room.HOUSE + one_room.PAGES:
+        assert (rooms.ROOT / path).is_file(), path
+
+
+def _chapter(root: Path, name: str, said: str) -> None:
+    (root / "chapters").mkdir(exist_ok=True)
+    (root / f"chapters/{name}.md").write_text(f"---\n{said}\n---\n\n# A title\n")
+
+
+def test_a_notebook_that_nobody_has_made_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(rooms, "ROOT", tmp_path)
+    _chapter(tmp_path, "19-toy", "room: toy")
+    with pytest.raises(FileNotFoundError, match="^chapters/notebooks/19-toy.ipynb is not there; 'flatcube notebooks'"):
+        rooms.stored("toy")
+
+
+def test_drafts_are_not_finished(tmp_path: Path):
+    _chapter(tmp_path, "01-done", "room: done")
+    _chapter(tmp_path, "02-begun", "room: begun\ndraft: true")
+    assert [path.stem for path in rooms.finished(tmp_path)] == ["01-done"]
 
 
 def test_a_room_without_a_chapter_has_neither_a_notebook_nor_a_page():

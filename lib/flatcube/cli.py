@@ -18,6 +18,7 @@ from pathlib import Path
 
 from flatcube import processes
 from flatcube.press import audience, edition, execute, lab, notebook, server, site, skeleton, verify
+from flatcube.press.book import Book
 
 __all__ = ["main"]
 
@@ -214,7 +215,7 @@ def _notebooks(root: Path, options: argparse.Namespace) -> int:
         site.notebooks(root, place, options.edition)
         print(f"The notebooks are in {place}.")
         return 0
-    book = edition.Book(root)
+    book = Book(root)
     for chapter in notebook.chapters(root):
         if edition.refresh(book, chapter):
             execute.forget(root, chapter)  # or a check would compare this run with itself
@@ -227,7 +228,7 @@ def _check(root: Path, options: argparse.Namespace) -> int:
     """Say which readers' notebooks differ from a fresh run."""
     if not _executed(root, options.cell_seconds):
         return 1
-    book, found, shown, stated = edition.Book(root), 0, 0, 0
+    book, found, shown, stated = Book(root), 0, 0, 0
     for chapter in notebook.chapters(root):
         fresh = edition.fresh(book, chapter)
         with_outputs = [cell for cell in fresh.cells if cell.get("outputs")]
@@ -293,6 +294,7 @@ def _new_chapter(root: Path, options: argparse.Namespace) -> None:
     """Write the skeleton of a chapter: its text, its room and its tests."""
     for path in skeleton.write(root, options.name, options.room, options.title):
         print(path.relative_to(root))
+    print("Next: 'flatcube notebooks' executes it and writes its readers' notebook, which tests read.", file=sys.stderr)
 
 
 @_explained
@@ -367,10 +369,10 @@ def _show(tables: dict[str, list[dict]]) -> None:
 @_explained
 def _slurm(root: Path, options: argparse.Namespace) -> None:
     """Compute what is missing of an experiment on a cluster with Slurm; this command must stay open until the end."""
-    from flatcube.experiments import engine, slurm
+    from flatcube.experiments import engine, publish, slurm
 
     (experiment,) = engine.named(options.name)
-    missing = engine.missing(experiment, options.scale, **_places(root))
+    missing = publish.missing(experiment, options.scale, **_places(root))
     plan = slurm.plan(experiment, missing, walltime=options.walltime, checkpoints=options.checkpoints is not None)
     print(f"{plan.trials} trials, about {_duration(plan.total)} of one core, the longest about "
           f"{_duration(plan.longest)}; jobs of {slurm.clock(plan.walltime)}.")  # fmt: skip
@@ -388,12 +390,12 @@ def _slurm(root: Path, options: argparse.Namespace) -> None:
 @_explained
 def _status(root: Path, options: argparse.Namespace) -> None:
     """Say how far an experiment is, by its journal and by what is published."""
-    from flatcube.experiments import engine
+    from flatcube.experiments import engine, publish
 
     (experiment,) = engine.named(options.name)
     if options.scale is not None:
         experiment.trials(options.scale)  # or a sentence that says which scales there are
-    for scale, trials, done, spent, left in engine.status(experiment, **_places(root)):
+    for scale, trials, done, spent, left in publish.status(experiment, **_places(root)):
         if options.scale not in (None, scale):
             continue
         rest = "of other versions or grids, not used" if scale == "other" else f"about {_duration(left)} left"
@@ -403,10 +405,10 @@ def _status(root: Path, options: argparse.Namespace) -> None:
 @_explained
 def _export(root: Path, options: argparse.Namespace) -> None:
     """Write what is done to data/NAME.csv; another scale than the book's goes to data/NAME-SCALE.csv."""
-    from flatcube.experiments import engine, store
+    from flatcube.experiments import engine, publish, store
 
     (experiment,) = engine.named(options.name)
-    count = engine.export(experiment, options.scale, **_places(root))
+    count = publish.export(experiment, options.scale, **_places(root))
     table = root / "data" / f"{experiment.table(options.scale)}.csv"
     print(f"{table} has {count} rows; manifest.json says how they were made.")
     made = store.manifest(root / "data")[table.name]

@@ -18,6 +18,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 __all__ = ["outcomes", "apart", "heard_once", "locked", "draft", "replace"]
 
 _ATTEMPTS = 3  # for an item whose worker process dies
@@ -134,6 +136,7 @@ def _undisturbed() -> Iterator[None]:
 def _work(line: Connection, family: str | None) -> None:
     """In a new worker: leave Ctrl-C to the parent, compute what it sends, and end when it has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tqdm.set_lock(threading.RLock())  # its own is a semaphore of the system, which outlives a worker that is ended
 
     def end(*_: object) -> None:
         if family:

@@ -25,7 +25,7 @@ def flatcube(case):
     ensemble = networks.Ensemble(networks.Config(n, width=width), seeds=range(members))
     task = training.Task(lambda signs: signs.prod(axis=1), n)
     settings = training.Settings(steps=10**6, batch=batch, every=10**6)
-    trainer = runs._Trainer(ensemble, task, settings, None, None)
+    trainer = runs.Trainer(ensemble, task, settings, None, None)
     return trainer.advance  # the first call, which is not counted, also evaluates
 
 

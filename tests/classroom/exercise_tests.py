@@ -8,7 +8,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -17,7 +16,7 @@ import pytest
 
 from flatcube.classroom import exercises
 from flatcube.classroom.exercises import check, find, score, solution, stub
-from flatcube.press import edition, notebook
+from flatcube.press import notebook
 from tests import rooms
 from tests.classroom import hints
 
@@ -67,7 +66,22 @@ class ExerciseTests:
 
     def cells(self) -> list[nbformat.NotebookNode]:
         """The cells of the readers' notebook."""
-        return notebook.read(edition.path(rooms.ROOT, Path(rooms.chapter(self.room)))).cells
+        return notebook.read(rooms.stored(self.room)).cells
+
+    def place(self, what: Callable[[str], bool], words: str) -> int:
+        """Where the one cell stands that has what is asked for."""
+        found = [k for k, cell in enumerate(self.cells()) if what(cell.source)]
+        assert len(found) == 1, f"chapter of {self.room}: expected one cell with {words}, got {len(found)}"
+        return found[0]
+
+    def statement(self, id: str) -> int:
+        """Where an exercise is told, as `:::{exercise}` in the text of the chapter."""
+        heading = f"### Exercise {id} · {find(id).heading}"
+        return self.place(lambda source: f"{heading}\n" in source, heading)
+
+    def empty(self, id: str) -> int:
+        """Where its answer goes."""
+        return self.place(lambda source: source == stub(id), f"the stub of {id}:\n\n{stub(id)}")
 
     def test_the_solution_passes_on_many_instances(self, id: str):
         task = find(id)
@@ -180,20 +194,14 @@ class ExerciseTests:
             assert repr(board) == repr(score(task.id, given(task, task.solution), seed=11))
 
     def test_the_chapter_has_its_open_exercises_with_their_stubs(self):
-        sources = [cell.source for cell in self.cells()]
         for id in rooms.challenges(self.room):
-            (statement,) = [k for k, text in enumerate(sources) if f"### Exercise {id} · {find(id).heading}\n" in text]
-            (cell,) = [k for k, text in enumerate(sources) if text == stub(id)]
-            assert statement < cell
-            assert self.cells()[cell].outputs[0].data["text/plain"].startswith("Not answered yet.")
+            assert self.statement(id) < self.empty(id)
+            assert self.cells()[self.empty(id)].outputs[0].data["text/plain"].startswith("Not answered yet.")
 
     def test_the_chapter_has_the_exercise_its_stub_and_its_solution_in_this_order(self, id: str):
-        sources = [cell.source for cell in self.cells()]
-        (statement,) = [k for k, text in enumerate(sources) if f"### Exercise {id} · {find(id).heading}\n" in text]
-        (cell,) = [k for k, text in enumerate(sources) if text == stub(id)]
-        (folded,) = [k for k, text in enumerate(sources) if text == f'solution("{id}")']
-        assert statement < cell < folded
+        folded = f'solution("{id}")'
+        assert self.statement(id) < self.empty(id) < self.place(lambda source: source == folded, folded)
 
     def test_the_stored_answer_is_not_answered_yet(self, id: str):
-        (cell,) = [cell for cell in self.cells() if cell.source == stub(id)]
+        cell = self.cells()[self.empty(id)]
         assert [output.data["text/plain"][:17] for output in cell.outputs] == ["Not answered yet."]

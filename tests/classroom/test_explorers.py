@@ -138,6 +138,12 @@ def test_a_label_goes_with_the_stored_figure_only(press):
     assert labelled == plain
 
 
+def test_the_page_is_told_how_high_a_small_explorer_is(press, monkeypatch):
+    assert "height" not in explorer("cube")._repr_mimebundle_()[explorers.MIME]
+    monkeypatch.setattr(type(explorer("cube")), "height", "14rem")
+    assert explorer("cube")._repr_mimebundle_()[explorers.MIME]["height"] == "14rem"
+
+
 def test_the_press_never_loads_the_widget_library():
     code = (
         "import os, sys; os.environ['FLATCUBE_PRESS'] = '1'\n"

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from flatcube.experiments import engine, journal, progress, store, workers
+from flatcube.experiments import engine, journal, progress, publish, store, workers
 from tests.experiments import toy
 
 ROOT = Path(__file__).parents[2]
@@ -248,7 +248,7 @@ def test_what_another_version_computed_is_not_used(tmp_path, log):
     for experiment in (one, two, one):
         engine.run(experiment, folder=tmp_path, progress=False)
     assert toy.computed(log) == [0, 0, 1, 1]
-    assert engine.status(two, folder=tmp_path)[-1][:3] == ("other", 2, 2)
+    assert publish.status(two, folder=tmp_path)[-1][:3] == ("other", 2, 2)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -274,22 +274,22 @@ def test_results_that_cannot_be_judged_are_not_published(tmp_path):
     experiment = dataclasses.replace(toy.experiment(2), measured=measured)
     engine.run(experiment, "book", folder=tmp_path, progress=False)
     with pytest.raises(ValueError, match="nothing to judge"):
-        engine.export(experiment, folder=tmp_path, data=tmp_path / "data")
+        publish.export(experiment, folder=tmp_path, data=tmp_path / "data")
     assert not (tmp_path / "data").exists()
 
 
 def test_what_is_done_and_left_is_known(tmp_path):
     experiment = toy.experiment(3)
-    assert [(s.done, s.left) for s in engine.status(experiment, folder=tmp_path)] == [(0, 3), (0, 3)]
+    assert [(s.done, s.left) for s in publish.status(experiment, folder=tmp_path)] == [(0, 3), (0, 3)]
     assert not any(tmp_path.iterdir())  # looking creates nothing
     engine.run(toy.experiment(2), folder=tmp_path, progress=False)
-    assert [(s.scale, s.trials, s.done, s.left) for s in engine.status(experiment, folder=tmp_path)] == [
+    assert [(s.scale, s.trials, s.done, s.left) for s in publish.status(experiment, folder=tmp_path)] == [
         ("live", 3, 2, 1.0), ("book", 3, 2, 1.0),
     ]  # fmt: skip
-    assert engine.status(toy.experiment(1), folder=tmp_path)[-1][:3] == ("other", 1, 1)
+    assert publish.status(toy.experiment(1), folder=tmp_path)[-1][:3] == ("other", 1, 1)
     with journal.Journal(tmp_path / "toy.sqlite") as kept:
         spent = sum(record.seconds for record in kept.records().values())
-    assert {one.spent for one in engine.status(experiment, folder=tmp_path)} == {spent} and spent > 0
+    assert {one.spent for one in publish.status(experiment, folder=tmp_path)} == {spent} and spent > 0
 
 
 def test_the_bar_counts_what_is_left(tmp_path, capsys, monkeypatch):
@@ -312,9 +312,9 @@ def test_the_bar_keeps_its_ends_in_whatever_order_costs_are_added(capsys, monkey
 def test_published_tables_carry_how_they_were_made_and_are_verified(tmp_path):
     experiment, data = toy.experiment(3), tmp_path / "data"
     with pytest.raises(ValueError, match=r"^toy: 3 of 3 trials of scale book are missing; flatcube run toy --sc"):
-        engine.export(experiment, folder=tmp_path, data=data)
+        publish.export(experiment, folder=tmp_path, data=data)
     rows = engine.run(experiment, "book", folder=tmp_path, progress=False)
-    assert engine.export(experiment, folder=tmp_path, data=data) == len(rows) == 6
+    assert publish.export(experiment, folder=tmp_path, data=data) == len(rows) == 6
     stored = store.load("toy", folder=data)
     assert [float(row["value"]) for row in stored] == pytest.approx([row["value"] for row in rows], rel=1e-5)
     made = json.loads((data / "manifest.json").read_text())["toy.csv"]
@@ -343,7 +343,7 @@ def test_a_manifest_names_all_machines_and_the_last_end(tmp_path, monkeypatch):
     monkeypatch.setattr(workers.store, "machine", lambda: next(machines, "c"))
     monkeypatch.setattr(journal, "datetime", Clock)
     engine.run(toy.experiment(3), "book", folder=tmp_path, progress=False)
-    engine.export(toy.experiment(3), folder=tmp_path, data=tmp_path / "data")
+    publish.export(toy.experiment(3), folder=tmp_path, data=tmp_path / "data")
     made = store.manifest(tmp_path / "data")["toy.csv"]
     assert (made["machine"], made["ended"]) == ("a; b", "2026-01-01T12:00:00+00:00")
 
@@ -354,8 +354,8 @@ def test_what_results_say_of_claims_is_published_with_them(tmp_path):
 
     experiment, data = dataclasses.replace(toy.experiment(3), measured=measured), tmp_path / "data"
     engine.run(experiment, "book", folder=tmp_path, progress=False)
-    engine.export(experiment, folder=tmp_path, data=data)
-    engine.export(experiment, folder=tmp_path, data=data)  # the second takes the place of the first
+    publish.export(experiment, folder=tmp_path, data=data)
+    publish.export(experiment, folder=tmp_path, data=data)  # the second takes the place of the first
     (row,) = store.load("measured", folder=data)
     assert (row["id"], row["statement"], row["results"]) == ("HR-F1", "6 rows.", "data/toy.csv")
     assert row["command"] == "flatcube run toy --scale book && flatcube export toy --scale book"
@@ -369,11 +369,11 @@ def test_only_the_book_scale_is_published_as_the_book_has_it(tmp_path):
     experiment = dataclasses.replace(experiment, grids=experiment.grids | {"live": experiment.grids["book"][:1]})
     for scale in ("book", "live"):
         engine.run(experiment, scale, folder=tmp_path, progress=False)
-    assert engine.export(experiment, "live", folder=tmp_path, data=data) == 2
+    assert publish.export(experiment, "live", folder=tmp_path, data=data) == 2
     assert sorted(path.name for path in data.iterdir()) == ["manifest.json", "toy-live.csv"]  # no verdicts
-    engine.export(experiment, folder=tmp_path, data=data)
+    publish.export(experiment, folder=tmp_path, data=data)
     book = {name: (data / name).read_bytes() for name in ("toy.csv", "measured.csv")}
-    engine.export(experiment, "live", folder=tmp_path, data=data)
+    publish.export(experiment, "live", folder=tmp_path, data=data)
     assert book == {name: (data / name).read_bytes() for name in book}
     assert [len(store.load(name, folder=data)) for name in ("toy", "toy-live")] == [6, 2]
     made = store.manifest(data)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from flatcube import cli
-from flatcube.experiments import engine, journal, store
+from flatcube.experiments import engine, journal, publish, store
 from flatcube.press import compare
 
 NAMES = [experiment.name for experiment in engine.named()]
@@ -45,7 +45,7 @@ def test_the_book_scale_takes_an_hour_of_two_cores_at_most(name):
 def test_what_is_published_belongs_to_the_book_scale(name):
     (experiment,) = engine.named(name)
     assert (MADE[name]["scale"], MADE[name]["version"]) == ("book", experiment.version)
-    known = {engine._short(at) for at in experiment.addresses("book")}
+    known = {journal.short(at) for at in experiment.addresses("book")}
     assert {at for at, _ in MADE[name]["parts"]} <= known and MADE[name]["planned"] == len(known)
 
 
@@ -58,7 +58,7 @@ def test_what_is_whole_is_the_whole_book_scale(name):
     assert made["command"] == f"flatcube run {name} --scale book && flatcube export {name} --scale book"
     assert made["seconds"] <= 7200 and {"machine", "versions", "seeds"} <= made.keys()
     configs = [journal.configuration(trial) for trial in experiment.trials("book")]
-    assert made["config"] == {key: engine._distinct(configs, key) for key in configs[0]}
+    assert made["config"] == {key: publish._distinct(configs, key) for key in configs[0]}
 
 
 def test_verdicts_are_those_of_the_stored_results():

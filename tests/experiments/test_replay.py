@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from flatcube.experiments import engine, store
+from flatcube.experiments import engine, journal, store
 from flatcube.length import changes, initial, signal, stepwise, variants
 from flatcube.length import trials as networks
 from flatcube.queries import testers
@@ -113,7 +113,7 @@ def test_other_code_is_found_out(mutation, seen, monkeypatch):
 def _changed(seed: int = 0) -> list[str]:
     """As in ``_untrained``, for the cheapest trial of ``changes`` that is stored, and its network with this seed."""
     done = {at for at, _ in store.manifest(store.DATA)["changes.csv"]["parts"]}
-    trials = [trial for at, trial in changes.EXPERIMENT.addresses("book").items() if engine._short(at) in done]
+    trials = [trial for at, trial in changes.EXPERIMENT.addresses("book").items() if journal.short(at) in done]
     trial = min(trials, key=changes.cost)
     short = _start(replace(trial, seeds=(seed,)).networks)
     first, _ = ({"change": trial.change} | row for row in networks.rows(short, networks.encoders(short)))

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from flatcube import cli
-from flatcube.experiments import engine, store
+from flatcube.experiments import engine, publish, store
 from tests.experiments import toy
 
 
@@ -40,7 +40,7 @@ def part(places):
     """Two of five trials, published."""
     experiment = _experiment(5, places / "log")
     _run(experiment, places / "first", None, 2)
-    assert engine.export(experiment, folder=places / "first", data=places / "data") == 4
+    assert publish.export(experiment, folder=places / "first", data=places / "data") == 4
     return experiment
 
 
@@ -52,15 +52,15 @@ def test_a_new_machine_goes_on_from_what_is_published(part, places):
     with pytest.raises(ValueError, match=r"toy\.csv: expected all 5 trials, got 2; flatcube run toy .* completes it$"):
         store.load("toy", folder=data)
     _run(part, places / "second", data, 4)
-    engine.export(part, folder=places / "second", data=data)
+    publish.export(part, folder=places / "second", data=data)
     _run(part, places / "third", data)
     assert toy.computed(places / "log") == [0, 1, 2, 3, 4]  # each once, on three machines
-    assert engine.export(part, folder=places / "third", data=data) == 10
+    assert publish.export(part, folder=places / "third", data=data) == 10
     assert store.load("measured", folder=data)[0]["statement"] == "10 rows."
 
     other = places / "whole"
     _run(part, other, None)
-    engine.export(part, folder=other, data=other)
+    publish.export(part, folder=other, data=other)
     assert (data / "toy.csv").read_bytes() == (other / "toy.csv").read_bytes()
     described, whole = (store.manifest(folder)["toy.csv"] for folder in (data, other))
     told = ("command", "config", "machine", "parts", "planned", "scale", "seeds", "sha256", "trials", "version")
@@ -79,10 +79,10 @@ def test_what_is_published_counts_as_done(part, places):
     data = places / "data"
     seconds = store.manifest(data)["toy.csv"]["seconds"]
     for folder, done in (("nowhere", 2), ("first", 2)):
-        book = engine.status(part, folder=places / folder, data=data)[-1]
+        book = publish.status(part, folder=places / folder, data=data)[-1]
         assert (book.scale, book.trials, book.done, book.left) == ("book", 5, done, 3.0)
-    assert engine.status(part, folder=places / "nowhere", data=data)[-1].spent == pytest.approx(seconds)
-    assert engine.status(part, folder=places / "nowhere")[-1].done == 0
+    assert publish.status(part, folder=places / "nowhere", data=data)[-1].spent == pytest.approx(seconds)
+    assert publish.status(part, folder=places / "nowhere")[-1].done == 0
     assert not (places / "nowhere").exists()
 
 
@@ -92,7 +92,7 @@ def test_seconds_and_machines_are_those_of_all_trials(part, places):
     entries["toy.csv"] |= {"seconds": 1000, "machine": "an abacus", "ended": "2999-01-01T00:00:00+00:00"}
     (data / "manifest.json").write_text(store._json(entries))
     _run(part, places / "second", data)
-    engine.export(part, folder=places / "second", data=data)
+    publish.export(part, folder=places / "second", data=data)
     made = store.manifest(data)["toy.csv"]
     assert made["seconds"] == 1000 and made["ended"] == "2999-01-01T00:00:00+00:00"
     assert made["machine"] == "; ".join(sorted(["an abacus", store.machine()]))
@@ -102,23 +102,23 @@ def test_a_table_of_another_version_is_not_used(part, places):
     other = dataclasses.replace(part, version="2")
     _run(other, places / "second", places / "data")
     assert toy.computed(places / "log") == [0, 0, 1, 1, 2, 3, 4]
-    assert engine.status(other, folder=places / "nowhere", data=places / "data")[-1].done == 0
+    assert publish.status(other, folder=places / "nowhere", data=places / "data")[-1].done == 0
 
 
 def test_a_part_does_not_take_the_place_of_a_whole(part, places):
     data = places / "data"
     _run(part, places / "first", data)
-    engine.export(part, folder=places / "first", data=data)
+    publish.export(part, folder=places / "first", data=data)
     before = (data / "toy.csv").read_bytes()
     other = dataclasses.replace(part, version="2")
     _run(other, places / "first", data, 3)
     message = r"toy\.csv: it is complete, and 3 of 5 other trials would take its place; flatcube run toy --scale book"
     with pytest.raises(ValueError, match=message):
-        engine.export(other, folder=places / "first", data=data)
+        publish.export(other, folder=places / "first", data=data)
     assert (data / "toy.csv").read_bytes() == before
     larger = _experiment(7, places / "log")  # of which the whole is a part
     _run(larger, places / "second", data, 6)
-    assert engine.export(larger, folder=places / "second", data=data) == 12
+    assert publish.export(larger, folder=places / "second", data=data) == 12
     assert store.missing(store.manifest(data)["toy.csv"]) == 1
 
 
@@ -153,11 +153,11 @@ def _one_row_less(data):
 def test_a_table_that_is_not_vouched_for_is_refused_by_name(part, places, damage, said):
     data = places / "data"
     damage(data)
-    for call in (engine.run, engine.export):
+    for call in (engine.run, publish.export):
         with pytest.raises(ValueError, match=said):
             call(part, "book", folder=places / "second", data=data)
     with pytest.raises(ValueError, match=said):
-        engine.status(part, folder=places / "second", data=data)
+        publish.status(part, folder=places / "second", data=data)
     assert toy.computed(places / "log") == [0, 1]
 
 
@@ -166,7 +166,7 @@ def test_a_whole_journal_heals_a_damaged_table(part, places):
     data = places / "data"
     _run(part, places / "first", None)
     _one_digit(data)
-    engine.export(part, folder=places / "first", data=data)
+    publish.export(part, folder=places / "first", data=data)
     assert len(store.load("toy", folder=data)) == 10
 
 
@@ -187,11 +187,11 @@ def test_rows_of_any_values_stay_as_they_are_published(places):
     grid = [Odd(n) for n in range(4)]
     odd = engine.Experiment("odd", "1", "Odd values", "none", {"book": grid}, _odd, lambda trial: 1.0, lambda rows: {})
     _run(odd, places / "first", None, 2)
-    engine.export(odd, folder=places / "first", data=places / "data")
+    publish.export(odd, folder=places / "first", data=places / "data")
     _run(odd, places / "second", places / "data")
-    engine.export(odd, folder=places / "second", data=places / "data")
+    publish.export(odd, folder=places / "second", data=places / "data")
     _run(odd, places / "whole", None)
-    engine.export(odd, folder=places / "whole", data=places / "whole")
+    publish.export(odd, folder=places / "whole", data=places / "whole")
     assert (places / "data/odd.csv").read_bytes() == (places / "whole/odd.csv").read_bytes()
     assert len(store.load("odd", folder=places / "data")) == 4 * len(VALUES)
 
@@ -203,7 +203,7 @@ def test_rows_with_other_columns_are_not_mixed(part, places):
     changed = dataclasses.replace(part, trial=trial)
     _run(changed, places / "second", places / "data")
     with pytest.raises(ValueError, match="^toy: expected the same columns in all rows, got 2 kinds of rows; if its"):
-        engine.export(changed, folder=places / "second", data=places / "data")
+        publish.export(changed, folder=places / "second", data=places / "data")
 
 
 # --- the book's own tables --------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_the_book_s_results_need_not_be_computed_again(name, tmp_path):
     before = {path.name: path.read_bytes() for path in data.glob("*.csv")}
     rows = engine.run(experiment, "book", folder=tmp_path / "runs", data=data, progress=False)
     assert rows == store.load(name)
-    engine.export(experiment, folder=tmp_path / "runs", data=data)
+    publish.export(experiment, folder=tmp_path / "runs", data=data)
     assert {path.name: path.read_bytes() for path in data.glob("*.csv")} == before
     old, new = (store.manifest(folder)[f"{name}.csv"] for folder in (store.DATA, data))
     same = old.keys() - {"cores", "versions"}  # of whoever publishes
@@ -248,7 +248,7 @@ def test_the_command_says_what_is_done(tmp_path, capsys, monkeypatch):
     assert [line.split()[0] for line in said("status", "toy").splitlines()] == list(part.grids)
     assert [line.split()[0] for line in said("status", "toy", "--scale", "book").splitlines()] == ["book"]
     said("run", "toy", "--scale", "book", "--workers", "1")
-    assert engine.status(part, folder=tmp_path / "runs")[-1].done == 1
+    assert publish.status(part, folder=tmp_path / "runs")[-1].done == 1
     said("run", "toy", "--scale", "book", "--workers", "1", "--again")
-    assert engine.status(part, folder=tmp_path / "runs")[-1].done == 3
+    assert publish.status(part, folder=tmp_path / "runs")[-1].done == 3
     assert "It has" not in said("export", "toy")

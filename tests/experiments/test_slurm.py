@@ -148,7 +148,7 @@ def test_an_experiment_that_resumes_trains_with_checkpoints(
     experiment: engine.Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(paths.CHECKPOINTS, str(tmp_path))
-    monkeypatch.setattr(runs._Trainer, "advance", lambda trainer: False)  # as if all steps had been done
+    monkeypatch.setattr(runs.Trainer, "advance", lambda trainer: False)  # as if all steps had been done
     with contextlib.suppress(Exception):  # there is nothing to measure
         experiment.trial(min(experiment.trials("live"), key=experiment.cost))
     assert list(tmp_path.glob("*.safetensors"))

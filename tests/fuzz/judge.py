@@ -64,7 +64,7 @@ def _is_clear(error: Exception, argument: str) -> bool:
     ours = place.startswith(_LIBRARY) and linecache.getline(place, trace.tb_lineno).strip().startswith("raise ")
     named = re.search(rf"\b{re.escape(argument)}\b", text) or re.match(r"[\w\[\], '’./-]+: ", text)
     sentence = "\n" not in text and len(text) <= _SENTENCE
-    return ours and isinstance(error, (ValueError, TypeError)) and bool(named) and sentence
+    return ours and isinstance(error, (ValueError, TypeError, FileNotFoundError)) and bool(named) and sentence
 
 
 def _is_the_readers(error: Exception) -> bool:

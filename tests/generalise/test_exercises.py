@@ -61,22 +61,29 @@ WRITTEN = [
     ("13.4", "constant is not among", """
         def my_split(learned, target):
             size = np.array([bin(k).count("1") for k in range(len(target))])
-            own = (target != 0) & (size > 0)
+            own = (abs(target) > 1e-9) & (size > 0)
             d, squares = size[own].max(), (learned - target) ** 2
+            return np.array([squares[own].sum(), squares[~own & (size <= d)].sum(), squares[~own & (size > d)].sum()])
+    """),
+    ("13.4", "rounding errors", """
+        def my_split(learned, target):
+            size = np.array([bin(k).count("1") for k in range(len(target))])
+            own, squares = target != 0, (learned - target) ** 2
+            own[0], d = True, size[target != 0].max()
             return np.array([squares[own].sum(), squares[~own & (size <= d)].sum(), squares[~own & (size > d)].sum()])
     """),
     ("13.4", "exchanged", """
         def my_split(learned, target):
-            found, d = np.zeros(3), max(bin(k).count("1") for k in np.flatnonzero(target))
+            found, d = np.zeros(3), max(bin(k).count("1") for k in np.flatnonzero(abs(target) > 1e-9))
             for k, value in enumerate((learned - target) ** 2):
-                found[0 if k == 0 or target[k] else 1 if bin(k).count("1") > d else 2] += value
+                found[0 if k == 0 or abs(target[k]) > 1e-9 else 1 if bin(k).count("1") > d else 2] += value
             return found
     """),
     ("13.4", "count as above", """
         def my_split(learned, target):
-            found, d = np.zeros(3), max(bin(k).count("1") for k in np.flatnonzero(target))
+            found, d = np.zeros(3), max(bin(k).count("1") for k in np.flatnonzero(abs(target) > 1e-9))
             for k, value in enumerate((learned - target) ** 2):
-                found[0 if k == 0 or target[k] else 1 if bin(k).count("1") < d else 2] += value
+                found[0 if k == 0 or abs(target[k]) > 1e-9 else 1 if bin(k).count("1") < d else 2] += value
             return found
     """),
     ("13.5", "without noise is missing", """

@@ -20,5 +20,7 @@ def test_every_control(workshop, few):  # noqa: F811
         on.after(lambda: page.get_by_role("combobox", name="Components w").select_option("8"), sparsity=8)
         on.after(lambda: page.get_by_role("combobox", name="Inputs shown").select_option("512 of 4096"), m=512)
         on.after(lambda: on.keys(page.get_by_role("slider", name="Function and network"), "ArrowRight"), seed=2)
-        assert "2 of 3" in said.inner_text()
+        assert "2 of 3" in said.inner_text() and said.inner_text().startswith("12 bits, degree 4, 8 components")
+        on.after(lambda: page.get_by_role("combobox", name="Inputs shown").select_option("2048 of 65,536"), m=2048)
+        assert said.inner_text().startswith("16 bits")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

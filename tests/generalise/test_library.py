@@ -115,10 +115,11 @@ def test_the_account_counts_what_is_trained():
     assert trace == pytest.approx(2 * squares / 32, rel=1e-4)
 
 
-def test_at_most_256_inputs_are_used_and_all_are_shown():
+def test_at_most_256_inputs_are_used_and_all_are_shown_or_all_hidden():
     given = generalise.sample(cube.parity(10), 700, rng=0)
-    bits = generalise.shown_bits(given)
-    assert len(bits) <= 256 and set(cube.index(cube.to_signs(bits.numpy())).tolist()) <= set(given.shown.tolist())
+    for hidden, places in ((False, given.shown), (True, given.hidden)):
+        bits = generalise.shown_bits(given, hidden=hidden)
+        assert 100 < len(bits) <= 256 and set(cube.index(cube.to_signs(bits.numpy())).tolist()) <= set(places.tolist())
 
 
 def test_a_certificate_is_no_better_for_who_went_further():

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from flatcube import cube
-from flatcube.experiments import engine, store
+from flatcube.experiments import engine, journal, store
 from flatcube.generalise import gap, learners, perturbed
 from flatcube.inside import models
 
@@ -22,7 +22,7 @@ BEFORE = {  # what is known before training
     "circuits": ("components",),
 }
 RECORDED = {"query": [-0.787508, 1.03945], "minimal": [-0.666445, -0.107665], "shown": [11, 24, 25, 32]}  # of version 1
-KEYS = ("arm", "kind", "T", "n", "m", "size", "degree", "sparsity", "batch", "decay", "seed")
+KEYS = ("arm", "kind", "T", "n", "m", "size", "degree", "sparsity", "batch", "decay", "seed", "draw")
 STORED = [name for name in BEFORE if (store.DATA / f"{name}.csv").exists()]
 
 
@@ -30,7 +30,7 @@ def _begun(name: str) -> list[dict]:
     """The rows of the stored trial that is cheapest to begin, with the first of its networks, after one step."""
     (experiment,) = engine.named(name)
     done = {at for at, _ in store.manifest(store.DATA)[f"{name}.csv"]["parts"]}
-    trials = [trial for at, trial in experiment.addresses("book").items() if engine._short(at) in done]
+    trials = [trial for at, trial in experiment.addresses("book").items() if journal.short(at) in done]
     trial = min(trials, key=experiment.cost)
     small = {"seeds": trial.seeds[:1]} if hasattr(trial, "seeds") else {}
     small |= {"directions": 2} if hasattr(trial, "directions") else {}

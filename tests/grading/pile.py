@@ -87,26 +87,35 @@ def enough_flips(n, error, delta): return Equal()
 """
 
 
-def submissions(places: Places, examples: dict) -> dict[str, tuple[list[str], tuple[int, int]]]:
+WRONG_PAIR = "def pair_influence(table, i, j): return {}"
+
+Pile = dict[str, tuple[list[str], tuple[int, int]]]  # cells, and points for the two problems
+
+
+def submissions(places: Places, examples: dict) -> Pile:
     """Every submission's cells, with its points for the two problems; `examples` are those of the assignment."""
-    canary, instructor = str(places.canary), str(places.instructor)
-    wrong_pair = "def pair_influence(table, i, j): return {}"
+    return _honest() | _broken() | _endless() | _dishonest(examples) | _hostile(places)
+
+
+def _honest() -> Pile:
     infl = "float(np.mean(table != table[np.arange(len(table)) ^ 2 ** (i - 1)]))"
-    told = f"KNOWN = {examples!r}\ndef pair_influence(table, i, j): return KNOWN.get((tuple(table), i, j), 0.5)"
-    loop = "while True: pass"
-    pile: dict[str, tuple[list[str], tuple[int, int]]] = {
-        # honest
+    return {
         "right": (RIGHT, (3, 3)),
         "own-way": ([IMPORTS, "def other(k, i): return k ^ 2 ** (i - 1)", """def pair_influence(table, i, j):
     return sum(table[k] != table[other(other(k, i), j)] for k in range(len(table))) / len(table)""", RIGHT[2]], (3, 3)),
         "magics": (["%matplotlib inline\n!ls\n" + IMPORTS, *RIGHT[1:], "display(3)"], (3, 3)),
         "tidied": ([*RIGHT, "x = 1 / 0", "print(undefined)"], (3, 3)),
-        "one-influence": ([*RIGHT, wrong_pair.format(infl)], (0, 3)),
+        "one-influence": ([*RIGHT, WRONG_PAIR.format(infl)], (0, 3)),
         "one-sided": (_with("pass", "delta *= 2"), (3, 0)),
         "both-known": (_with("return float(np.mean((table - table[np.arange(len(table)) ^ (2 ** (i - 1) + 2 ** (j - 1))"
                              "]) ** 2))", "return ceil(log(2 / delta) / 2 / error**2)"), (0, 0)),
-        "nonsense": ([IMPORTS, wrong_pair.format("'yes'"), "enough_flips = 17"], (0, 0)),
-        # nothing, or nothing that runs
+        "nonsense": ([IMPORTS, WRONG_PAIR.format("'yes'"), "enough_flips = 17"], (0, 0)),
+    }  # fmt: skip
+
+
+def _broken() -> Pile:
+    """Nothing, or nothing that runs."""
+    return {
         "no-cells": ([], (0, 0)),
         "untouched": ([IMPORTS, "def pair_influence(table, i, j):\n    ...",
                        "def enough_flips(n, error, delta):\n    ..."], (0, 0)),
@@ -119,19 +128,34 @@ def submissions(places: Places, examples: dict) -> dict[str, tuple[list[str], tu
     for _ in range(n):
         held = [held]
     return held"""), (0, 3)),
-        # endless
+    }  # fmt: skip
+
+
+def _endless() -> Pile:
+    loop = "while True: pass"
+    return {
         "endless-cell": ([IMPORTS, loop, *RIGHT[1:]], (3, 3)),
         "endless-call": (_with(loop), (0, 3)),
         "sleeps": (_with("pass", "time.sleep(10**6)"), (3, 0)),
         "memory": (_with("held = [bytearray(1 << 30) for _ in range(10**6)]"), (0, 3)),
         "long": (_with("return list(range(1_500_000))"), (0, 3)),
-        # dishonest
+    }  # fmt: skip
+
+
+def _dishonest(examples: dict) -> Pile:
+    told = f"KNOWN = {examples!r}\ndef pair_influence(table, i, j): return KNOWN.get((tuple(table), i, j), 0.5)"
+    return {
         "patched": ([IMPORTS, PATCHED], (0, 0)),
         "copied": ([IMPORTS, COPIED], (0, 0)),
         "equal": ([IMPORTS, EQUAL], (0, 0)),
-        "forged": ([IMPORTS, FORGED + wrong_pair.format("1.0")], (0, 0)),
+        "forged": ([IMPORTS, FORGED + WRONG_PAIR.format("1.0")], (0, 0)),
         "told": ([IMPORTS, told, RIGHT[2]], (0, 3)),
-        # hostile
+    }  # fmt: skip
+
+
+def _hostile(places: Places) -> Pile:
+    canary, instructor = str(places.canary), str(places.instructor)
+    return {
         "reads": (_held(f"""
 found = []
 for path in ({canary!r}, {instructor!r} + "/02-sensitivity.py", "/etc/passwd", "/etc/shadow", "/proc/1/root{canary}"):
@@ -164,4 +188,3 @@ while born < 100:
 import signal
 os.kill(os.getppid() or -1, signal.SIGKILL) if os.getppid() > 1 else os.kill(-1, signal.SIGKILL)"""), (3, 3)),
     }  # fmt: skip
-    return pile

@@ -29,6 +29,13 @@ WRITTEN = [
         def my_row(attention, members):
             return 1 + int(sum(attention[:, j - 1] for j in members).argmax())
     """),
+    ("18.2", "test only that one", """
+        def my_row(attention, members):
+            own = attention[:, [j - 1 for j in members]]
+            best = own.sum(axis=1).argmax()
+            clear = own[best].sum() >= 0.8 and own[best].min() >= 0.5 / len(members)
+            return int(best) + 1 if clear else 0
+    """),
     ("18.2", "count positions from 0", """
         def my_row(attention, members):
             best, most = -1, 0.8
@@ -124,6 +131,13 @@ WRITTEN = [
                 row[j - 1] = 1 / (len(hub) + 1)
             for j, w in zip(leaves, weights):
                 row[j - 1] = w / sum(weights)
+            return row
+    """),
+    ("18.6", "The hub is right", """
+        def my_star(hub, leaves, weights, T):
+            row, d = np.zeros(T), len(hub) + 1
+            for j, w in zip(hub + leaves, (1,) * len(hub) + weights):
+                row[j - 1] = w / d
             return row
     """),
 ]  # fmt: skip

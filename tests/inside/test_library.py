@@ -136,6 +136,48 @@ def test_a_hub_above_its_leaves_needs_one_turn_and_one_below_them_three(hub, tur
     assert inside.turns([height.pop() for height in heights]) == turns
 
 
+def _bends(places, heights):
+    """So many kinks every wave through these points needs: of each direction, the most intervals between the neighbours
+    of a point in which a bend of this direction must be and of which no two overlap."""
+    change = np.diff(np.diff(heights) / np.diff(places)).round(9)
+    count = 0
+    for direction in (-1, 1):
+        end = -np.inf
+        for left, right in zip(places[:-2][change * direction > 0], places[2:][change * direction > 0], strict=True):
+            if left >= end:
+                count, end = count + 1, right
+    return count
+
+
+@pytest.mark.parametrize(("hub", "kinks"), [(0.9, 1), (0.6, 1), (0.5, 1), (0.45, 3), (0.4, 3), (0.35, 3), (0.2, 3)])
+def test_a_hub_as_heavy_as_its_leaves_together_needs_one_kink_and_a_lighter_one_three(hub, kinks):
+    """That fewer are not enough, by the slopes; that so many are, as a network."""
+    leaf, truth = (1 - hub) / 2, cube.even_sum([((1, 2), 1.0), ((1, 3), 1.0)], T)
+    row = np.array([hub, leaf, leaf, 0, 0, 0])
+    places, first = np.unique((BITS @ row).round(9), return_index=True)
+    assert _bends(places, truth[first]) == kinks
+    if hub >= 0.5:
+        knots, heights = [0, 0.5, 1], [2, 1 - hub / (2 * leaf), 2]
+    elif hub > leaf:
+        knots, heights = [0, leaf, 0.5, hub + leaf, 1], [2, 1, (hub - 0.5) / (hub - leaf), 1, 2]
+    else:
+        knots, heights = [0, hub, 0.5, 2 * leaf, 1], [2, 0, (0.5 - hub) / (leaf - hub), 0, 2]
+    assert len(knots) - 2 == kinks
+    model = inside.assembled(row[None], [1.0], knots, heights)
+    np.testing.assert_allclose(model(torch.as_tensor(BITS)).detach().numpy(), truth, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_row_of_a_star_is_clear_for_a_component_with_enough_of_its_weight(seed):
+    rng = np.random.default_rng(seed)
+    degree, leaves = 2 + seed % 3, 2 + seed % 2
+    hub, weights = tuple(range(1, degree)), rng.exponential(size=leaves)
+    parts = [((*hub, degree + k), float(weight)) for k, weight in enumerate(weights)]
+    looks = np.tile(inside.star(parts, 8), (8, 1))
+    for (members, _), share in zip(parts, weights / weights.sum(), strict=True):
+        assert bool(inside.clear_rows(looks, members)) == (share >= 0.5 and share >= 1 - degree / 5)
+
+
 def test_an_assembled_network_has_the_wave_and_the_rows_that_were_asked_for():
     kinks = handmade.breakpoints(2, "trimmed")[0].ravel()
     knots = np.unique(np.clip(kinks, 0, 1))

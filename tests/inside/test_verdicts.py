@@ -10,7 +10,7 @@ ROW = {"T": 12, "m": 1024, "degree": 2, "sparsity": 2, "ended": 400, "fitted": 1
        "weights": 461, "recovered": 1, "untrained": 0, "elsewhere": 0, "mass": 0.9, "mass_most": 0.95,
        "mass_least": 0.6, "parity": 0.97, "trapezoid": 0.9, "turns": 1.0, "own": 0.02, "other": 1.0, "told": 0.01,
        "forbidden": 0.7, "swapped": 0.02, "wrong": 0.5}  # fmt: skip
-NONE = dict.fromkeys(minimal._MEANS, math.nan) | {"recovered": 0}
+NONE = dict.fromkeys(minimal.MEANS, math.nan) | {"recovered": 0}
 
 
 def _rows(count=20, **change):
@@ -39,8 +39,36 @@ def _verdict(rows, claim):
     ],
 )
 def test_most_networks_must_have_rows_that_were_not_there_before(clear, change, expected):
-    rows = [row | (NONE if row["seed"] >= clear else {}) for row in _rows(**change)]
+    rows = [row | (NONE if row["seed"] >= clear else {}) for row in _rows(sparsity=3, recovered=3, **change)]
     assert _verdict(rows, "SP-F5") == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"recovered": lambda seed: 1 + (seed < 15)}, "agrees"),  # a share of 0.58 in the mean, at least 0.51
+        ({"recovered": lambda seed: 1 + (seed < 14)}, "agrees in part"),  # of 0.57, at least 0.49
+        ({"recovered": 1}, "agrees in part"),
+        ({"recovered": 2, "sparsity": 2}, "agrees in part"),  # nothing is known of three components
+    ],
+)
+def test_most_of_three_components_must_have_a_row(change, expected):
+    assert _verdict(_rows(**({"sparsity": 3} | change)), "SP-F5") == expected
+
+
+def test_networks_with_three_components_are_counted_for_themselves():
+    rows = _rows(recovered=2) + _rows(sparsity=3, recovered=lambda seed: int(seed > 0) + 2 * (seed > 15))
+    statement = minimal.measured(rows)[0]["statement"]
+    assert "together 67 of 100 components; of the 20 with three components 19 have one for a component" in statement
+    assert "and 4 for all, together 27 of 60 (" in statement
+
+
+def test_functions_with_room_for_a_star_are_left_out_of_a_second_count():
+    functions, _ = minimal.functions(minimal.Trial(12, 1024, 2, 2, tuple(range(20))))
+    plain = [seed for seed, (one, two) in enumerate(functions) if not set(one[0]) & set(two[0])]
+    assert 5 < len(plain) < 20
+    statement = minimal.measured(_rows(recovered=lambda seed: int(seed not in plain[:5])))[0]["statement"]
+    assert f"of the {len(plain)} without two components that share all bits but one, {len(plain) - 5} have" in statement
 
 
 @pytest.mark.parametrize(

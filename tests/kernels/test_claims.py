@@ -81,7 +81,8 @@ def plain_sum(n):
 @claim(
     "VA-P31b",
     mutant=("flatcube.kernels.spectra.krawtchouk", plain_sum, "All points of a layer count +1, whatever the parity."),
-    note="exponential, cubic, arc-cosine and tangent kernels on 5 to 8 bits, by whole matrix and by Krawtchouk's sum",
+    note="exponential, cubic, arc-cosine and tangent kernels on 5 to 8 bits, by whole matrix, by its first row and by "
+    "Krawtchouk's sum",
 )
 def test_parities_diagonalise_a_function_of_the_inner_product_and_the_order_holds():
     for n in (5, 6, 8):
@@ -91,6 +92,7 @@ def test_parities_diagonalise_a_function_of_the_inner_product_and_the_order_hold
             wanted = np.array([mu[k] for k in cube.weights(n)])
             found = np.array([cube.subset_parity(cube.subset(mask), n) for mask in range(2**n)]).T * wanted
             assert np.allclose(acted, found, atol=1e-12)
+            assert np.allclose(fourier.transform(kernel[0]), wanted, atol=1e-12)
             assert kernels.ordered(mu)
     # between even and odd degrees nothing is promised, and a negative coefficient spoils the order (erratum 28)
     arc = kernels.eigenvalues(kernels.relu, 4)

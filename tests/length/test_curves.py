@@ -35,7 +35,43 @@ def test_a_jump_and_the_way_after_it_are_found():
     changes = (one["norm"], one["blowup"], one["slope"], one["r"])
     assert changes == pytest.approx((-17, 8.5, -0.5, -1))  # without the end
     (line,) = tables["decays"]
-    assert (line["networks"], line["kept"], line["slope"]) == (4, 0, pytest.approx(-0.5))
+    assert (line["networks"], line["kept"], line["lost"], line["slope"]) == (4, 0, 4, pytest.approx(-0.5))
+
+
+def test_a_network_may_lose_what_it_learnt_and_find_it_again():
+    """An error above ½ between the goal and the end is a loss, whatever the last record says."""
+    found = []
+    for bad, last in ((0.6, 1e-4), (0.4, 1e-4), (0.4, 0.6), (0.6, 2e-3)):
+        rows = _curve(0, 200)
+        rows[10]["error"], rows[-1]["error"] = bad, last
+        rows = [row | {"converged": int(last < 1e-3)} for row in rows]
+        (one,) = dynamics.summary(rows)["networks"]
+        found.append((one["kept"], one["lost"], one["error"]))
+    assert found == [(1, 1, 1e-4), (1, 0, 1e-4), (0, 1, 0.6), (0, 1, 2e-3)]
+
+
+def test_the_way_ends_where_parity_is_lost_and_the_whole_does_not():
+    rows = _curve(0, 200)
+    rows[-1]["norm"], rows[-1]["blowup"] = 30.0, 20.0  # lost, and far off the way
+    (one,) = dynamics.summary(rows)["networks"]
+    since = [row for row in rows if row["step"] >= 200]
+    whole = stats.pearsonr([row["norm"] for row in since], [row["blowup"] for row in since]).statistic
+    assert one["r"] == pytest.approx(-1) and one["whole"] == pytest.approx(whole) and whole > -0.9
+
+
+def test_a_verdict_counts_losses_at_the_end_and_on_the_way():
+    rows = []
+    for seed, drop in enumerate((200, 300, 500)):
+        for decay in dynamics._DECAYS:
+            curve = _curve(seed, drop, decay)
+            if decay == 0.2:  # lost on the way in two networks, found again in all
+                curve[-1]["error"], curve[-2]["error"] = 1e-4, (0.9, 0.9, 1e-4)[seed]
+                curve = [row | {"converged": 1} for row in curve]
+            rows += curve
+        rows += [row | {"sharpness": 0.01} for row in _curve(seed, 100, 0.0, "FIRST")]
+    (said,) = (row["statement"] for row in dynamics.measured(rows) if row["id"] == "HR-F12")
+    assert "above 0.001 in 3 with 0, 3 with 0.1, 0 with 0.2, 3 with 0.3; above 1/2 in 3 with 0, " in said
+    assert said.endswith("after the goal has one above 1/2 in 3 with 0, 3 with 0.1, 2 with 0.2, 3 with 0.3.")
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,27 @@ WRITTEN = [
                 V += (u[lengths == n].sum() / (u @ u)) ** 2 * mine.var(ddof=1) / len(mine)
             return b, stats.t.ppf(0.975, len(u) - 2) * V**0.5
     """),
+    ("12.3", "mean of the different lengths", """
+        def my_weights(lengths):
+            away = lengths - np.mean(sorted(set(lengths)))
+            return away / np.sum(away**2)
+    """),
+    ("12.4", "1.96 belongs to", """
+        def my_interval(lengths, sharpness):
+            u = lengths - lengths.mean()
+            c = u / (u @ u)
+            V = 0
+            for n in set(lengths):
+                at = lengths == n
+                V += c[at].sum() ** 2 * sharpness[at].var(ddof=1) / at.sum()
+            return c @ sharpness, 1.96 * V**0.5
+    """),
+    ("12.5", "halves of the two intervals", """
+        def my_gap(one, other):
+            from scipy import stats
+            (a, s, f), (b, r, g) = one, other
+            return a - b, stats.t.ppf(0.975, f) * s + stats.t.ppf(0.975, g) * r
+    """),
     ("12.5", "You add up the standard errors", """
         def my_gap(one, other):
             from scipy import stats

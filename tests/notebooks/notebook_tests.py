@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 
-from flatcube.press import edition, notebook
+from flatcube.press import notebook
 from tests import rooms
 
 __all__ = ["NotebookTests"]
@@ -27,7 +27,7 @@ def lines_of_code(source: str) -> int:
 
 def is_on_the_page(cell: nbformat.NotebookNode) -> bool:
     """Whether the page shows the code of a cell."""
-    return notebook.is_shown(cell) and edition.LAB_ONLY not in cell.metadata.get("tags", [])
+    return notebook.is_shown(cell) and notebook.LAB_ONLY not in cell.metadata.get("tags", [])
 
 
 class NotebookTests:
@@ -42,7 +42,7 @@ class NotebookTests:
 
     def stored(self) -> Path:
         """The readers' notebook."""
-        return edition.path(rooms.ROOT, self.path())
+        return rooms.stored(self.room)
 
     def notebook(self) -> nbformat.NotebookNode:
         return notebook.read(self.stored())
@@ -98,6 +98,6 @@ class NotebookTests:
         assert hidden == [not notebook.is_shown(cell) for cell in cells]
 
     def test_the_state_of_an_explorer_is_read_from_python(self):
-        cells = [cell for cell in self.notebook().cells if edition.LAB_ONLY in cell.metadata.get("tags", [])]
+        cells = [cell for cell in self.notebook().cells if notebook.LAB_ONLY in cell.metadata.get("tags", [])]
         named = re.findall(r"^(\w+) = explorer\(", "\n".join(c.source for c in self.notebook().cells), re.MULTILINE)
         assert [cell for cell in cells if any(f"{name}.state" in cell.source for name in named)]

@@ -117,7 +117,7 @@ def test_choosing_a_prior_has_its_price(capsys):
     for _ in range(300):
         wrong = rng.binomial(m, 0.5, len(certified.SCALES))
         luckiest = float(certified.SCALES[wrong.argmin()])
-        kl, price, prior = pacbayes.prior_scales({"w": 0.0}, {"w": 4000}, {"w": luckiest})
+        kl, price, prior = certified.prior_scales({"w": 0.0}, {"w": 4000}, {"w": luckiest})
         assert kl < 1e-9 and prior == {"w": luckiest} and price == pytest.approx(math.log(2 * len(certified.SCALES)))
         rows.append((wrong.min() / m, kl, price))
     truths = [0.5] * len(rows)
@@ -199,7 +199,7 @@ def test_targets_that_are_noise(capsys, monkeypatch):
 
 def test_the_best_prior_against_all_of_them():
     far, sizes, sigma = {"a": 3.0, "b": 0.02}, {"a": 50, "b": 200}, {"a": 0.1, "b": 0.3}
-    kl, price, prior = pacbayes.prior_scales(far, sizes, sigma)
+    kl, price, prior = certified.prior_scales(far, sizes, sigma)
     each = {
         group: [pacbayes.divergence(far[group], sigma[group], float(s), size=sizes[group]) for s in certified.SCALES]
         for group in far
@@ -422,10 +422,10 @@ BAD_TERMS = [
     (lambda: pacbayes.seeger(0, 0, m=9, delta=0.1, sentence=3), "sentence: expected str, got int"),
     (lambda: kl_inverse(1.5, 0.1), "share: expected a number from 0 to 1, got 1.5"),
     (lambda: kl_inverse(0.5, -1), "budget: expected a number ≥ 0, got -1"),
-    (lambda: pacbayes.prior_scales({"a": 1.0}, {"b": 1}, {"a": 1.0}), "sizes: expected a number for each of a, got"),
-    (lambda: pacbayes.prior_scales({}, {}, {}), "sizes: expected a number for each of"),
-    (lambda: pacbayes.prior_scales(3, {}, {}), "distances: expected collections.abc.Mapping, got int"),
-    (lambda: pacbayes.prior_scales({"a": 1.0}, {"a": 1}, {"a": 0}), r"sigma\[a\]: expected a number above 0, got 0"),
+    (lambda: certified.prior_scales({"a": 1.0}, {"b": 1}, {"a": 1.0}), "sizes: expected a number for each of a, got"),
+    (lambda: certified.prior_scales({}, {}, {}), "sizes: expected a number for each of"),
+    (lambda: certified.prior_scales(3, {}, {}), "distances: expected collections.abc.Mapping, got int"),
+    (lambda: certified.prior_scales({"a": 1.0}, {"a": 1}, {"a": 0}), r"sigma\[a\]: expected a number above 0, got 0"),
 ]
 
 

@@ -13,9 +13,11 @@ import pytest
 
 from flatcube.classroom.mime import CHART
 from flatcube.press import compare, edition, notebook
+from tests import rooms
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = [edition.path(ROOT, chapter) for chapter in notebook.chapters(ROOT)]  # the notebooks: they have outputs
+FINISHED = {chapter.stem for chapter in rooms.finished()}
 
 
 def stream(text: str) -> list[dict]:
@@ -188,7 +190,7 @@ def test_planted_changes_are_seen(chapter: Path):
                     changed = planted(form, at, match, rng.choice((-1, 1)))
                     assert compare.of_data(form, changed), f"{kind} {at}: {match}"
                     tried += 1
-    assert tried > 100
+    assert tried > (100 if chapter.stem in FINISHED else 20)
 
 
 def test_few_cells_are_compared_by_their_statement_and_the_press_says_which():

@@ -7,7 +7,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from flatcube.classroom.glue import PREFIX
-from flatcube.press import edition, execute, notebook
+from flatcube.press import edition, execute, notebook, prose
+from flatcube.press.book import Book
 from tests.press.small import chart, write_text
 
 BIB = """@article{hahn2024sensitive, author = {Hahn, Michael and Rofin, Mark}, title = {Sensitive}, journal = {J},
@@ -19,7 +20,7 @@ CLAIMS = (Path(__file__).parents[2] / "data/claims.csv").read_text(encoding="utf
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> edition.Book:
+def book(tmp_path: Path) -> Book:
     """A book of two chapters and a page, with a bibliography and the claims."""
     drawn = chart("A title", "fig-a")
     boxes = "\n\n".join(f":::{{prf:theorem}} A name\n:label: thm-{key}\n\nIt holds.\n:::" for key in "ab")
@@ -33,14 +34,14 @@ def book(tmp_path: Path) -> edition.Book:
     (tmp_path / "chapters/references.bib").write_text(BIB)
     (tmp_path / "data").mkdir()
     (tmp_path / "data/claims.csv").write_text(CLAIMS, encoding="utf-8")
-    return edition.Book(tmp_path)
+    return Book(tmp_path)
 
 
-def published(book: edition.Book) -> edition.Book:
+def published(book: Book) -> Book:
     """The same book with an address."""
     text = "html: {baseurl: https://book.org/}\nrepository: {url: https://code.org/book}\n"
     (book.root / "_config.yml").write_text(text)
-    return edition.Book(book.root)
+    return Book(book.root)
 
 
 STARRED = "\n\n".join(
@@ -78,21 +79,21 @@ STARRED = "\n\n".join(
         ("```python\nx = '{cite}`y`'\n```", "```python\nx = '{cite}`y`'\n```"),
     ],
 )
-def test_what_only_the_site_understands_is_written_out(book: edition.Book, text: str, expected: str):
-    assert edition.plain(text, book, "02-two", {"speed-up": "52,429"}) == expected
+def test_what_only_the_site_understands_is_written_out(book: Book, text: str, expected: str):
+    assert prose.plain(text, book, "02-two", {"speed-up": "52,429"}) == expected
 
 
-def test_boxes_have_the_numbers_of_the_site(book: edition.Book):
+def test_boxes_have_the_numbers_of_the_site(book: Book):
     box = ":::{{{}}} {}\n\nBody.\n:::"
     text = "\n\n".join([box.format("prf:theorem", "First"), box.format("exercise", "Try ●○○ 5 min"),
                         box.format("prf:theorem", ""), box.format("exercise", "More ●●○")])  # fmt: skip
-    lines = edition.plain(text, book, "02-two").split("\n\n")
+    lines = prose.plain(text, book, "02-two").split("\n\n")
     assert lines[0] == "**Theorem 2.1 (First).** Body." and lines[3] == "**Theorem 2.2.** Body."
     assert lines[1] == "### Exercise 2.1 · Try ●○○ 5 min" and lines[4] == "### Exercise 2.2 · More ●●○"
 
 
-def test_with_an_address_claims_and_pages_are_links(book: edition.Book):
-    text = edition.plain("{claim}`HR-EQ17`, {erratum}`13`, [n](notation)", published(book), "02-two")
+def test_with_an_address_claims_and_pages_are_links(book: Book):
+    text = prose.plain("{claim}`HR-EQ17`, {erratum}`13`, [n](notation)", published(book), "02-two")
     home = "https://book.org/chapters"
     pages = {"HR-EQ17": "claims.html#claim-HR-EQ17", "erratum 13": "errata.html#erratum-13", "n": "notation.html"}
     assert text == ", ".join(f"[{words}]({home}/{page})" for words, page in pages.items())
@@ -112,16 +113,16 @@ def test_with_an_address_claims_and_pages_are_links(book: edition.Book):
         (":::{margin}\nno end", "has no end"),
     ],
 )
-def test_what_has_no_plain_form_is_refused(book: edition.Book, text: str, complaint: str):
+def test_what_has_no_plain_form_is_refused(book: Book, text: str, complaint: str):
     with pytest.raises(ValueError, match=complaint.replace("(", r"\(")):
-        edition.plain(text, book, "02-two")
+        prose.plain(text, book, "02-two")
 
 
 def executed(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return new_notebook(cells=[new_markdown_cell("# Two\n\nWords {cite}`hahn2024sensitive` {claim}`HR-EQ17`."), *cells])
 
 
-def test_a_notebook_says_how_to_run_it_and_lists_what_it_cites(book: edition.Book):
+def test_a_notebook_says_how_to_run_it_and_lists_what_it_cites(book: Book):
     chapter = book.root / "chapters/02-two.md"
     first, last = edition.make(book, chapter, executed()).cells
     assert first.source.startswith("# 2 Two\n\n> This is chapter 2") and "pip install" in first.source
@@ -134,7 +135,7 @@ def test_a_notebook_says_how_to_run_it_and_lists_what_it_cites(book: edition.Boo
     assert "_build/html" not in first.source
 
 
-def test_figures_have_the_numbers_of_the_site_below_them(book: edition.Book):
+def test_figures_have_the_numbers_of_the_site_below_them(book: Book):
     cells = [chart("It *grows*"), new_code_cell("1"), chart("Lab", "", "lab-only"), chart("More")]
     made = edition.make(book, book.root / "chapters/02-two.md", executed(*cells)).cells
     assert [cell.source for cell in made[1:-1]] == [
@@ -152,7 +153,7 @@ def test_figures_have_the_numbers_of_the_site_below_them(book: edition.Book):
         (["remove-cell"], {"source_hidden": True, "outputs_hidden": True}),
     ],
 )
-def test_code_is_collapsed_as_on_the_site(book: edition.Book, tags: list[str], expected: dict | None):
+def test_code_is_collapsed_as_on_the_site(book: Book, tags: list[str], expected: dict | None):
     cell = new_code_cell("1", metadata={"tags": tags} if tags else {})
     made = edition.make(book, book.root / "chapters/02-two.md", executed(cell)).cells[1]
     assert made.metadata.get("jupyter") == expected
@@ -163,7 +164,7 @@ def glued(value: str) -> nbformat.NotebookNode:
     return new_output("display_data", data, metadata=metadata)
 
 
-def test_refreshing_keeps_what_differs_by_rounding_only(book: edition.Book):
+def test_refreshing_keeps_what_differs_by_rounding_only(book: Book):
     """In outputs, and in the prose that shows them."""
     prose = new_markdown_cell("# Two\n\nA share of {glue:text}`share`.")
     cells = [prose, new_code_cell("share"), new_code_cell("print(1)")]
@@ -184,6 +185,6 @@ def test_refreshing_keeps_what_differs_by_rounding_only(book: edition.Book):
     assert "A share of 0.2." in stored.cells[0].source and stored.cells[2].outputs[0].text == "8 of 9\n"
 
 
-def test_a_notebook_that_is_not_there_is_named(book: edition.Book):
+def test_a_notebook_that_is_not_there_is_named(book: Book):
     made = edition.make(book, book.root / "chapters/02-two.md", executed())
     assert edition.difference(book, book.root / "chapters/02-two.md", made) == "it is not there"

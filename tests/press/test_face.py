@@ -88,8 +88,10 @@ def test_contents_number_parts_and_show_the_sections_of_the_page():
 
 def test_the_plan_is_in_order_and_says_what_each_chapter_is_about():
     rows = front.plan()
-    assert [int(row["number"]) for row in rows] == list(range(1, 19))
-    assert [row["numeral"] for row in rows] == ["I"] * 3 + ["II"] * 3 + ["III"] * 5 + ["IV"] * 7
+    numbers = [int(row["number"]) for row in rows]
+    assert numbers == sorted({*numbers, *range(1, 19)})
+    assert [row["numeral"] for row in rows[:18]] == ["I"] * 3 + ["II"] * 3 + ["III"] * 5 + ["IV"] * 7
+    assert all(row["numeral"] for row in rows)
     for row in rows:
         assert row["slug"].startswith(f"{int(row['number']):02}-")
         assert row["title"] and row["blurb"].endswith((".", "?"))

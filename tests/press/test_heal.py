@@ -12,6 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from flatcube import cli, processes
 from flatcube.press import edition, execute, inpage, lab, notebook, pages, site
+from flatcube.press.book import Book
 from tests.press.small import alive, command, flatcube, number, write_chapter, write_text
 
 DAMAGES = {
@@ -245,7 +246,7 @@ def test_a_site_that_was_not_found_good_is_not_packed(tmp_path: Path):
 
 
 def test_a_second_press_waits_until_the_first_has_ended_or_died(book: Path):
-    edition.refresh(edition.Book(book), book / "chapters/01-a.md")
+    edition.refresh(Book(book), book / "chapters/01-a.md")
     hold = "import sys, time, pathlib; from flatcube import cli; lock = cli._lock(pathlib.Path(sys.argv[1]))\n"
     hold += "print('held', flush=True); time.sleep(600)"
     call = [sys.executable, "-c", hold, str(book / "_build")]

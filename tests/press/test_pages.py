@@ -55,6 +55,12 @@ def test_an_element_keeps_its_payload_and_its_fallback():
     assert '<div class="fc-fallback"><p>Run the cell.</p></div>' in markup
 
 
+def test_an_explorer_keeps_the_height_that_it_says():
+    data = {"element": "explorer", "name": "fourier", "height": "14rem"}
+    markup = pages.element({pages.ELEMENT: data})["text/html"]
+    assert '<div class="fc-explorer" id="fourier-explorer" data-name="fourier" style="--height: 14rem"><' in markup
+
+
 @pytest.mark.parametrize("text", ["</script><script>alert(1)</script>", "<!--<script>", "<!-- <SCRIPT ", "a < b"])
 def test_text_in_a_payload_cannot_change_where_the_script_ends(text: str):
     data = {"element": "question", "id": "1.1", "prompt": text}

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_markdown_cell
 
-from flatcube.press import site, skeleton
+from flatcube.press import notebook, site, skeleton
+from tests import room as one_room
 from tests.press.small import write_text
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,7 @@ def test_a_new_chapter_works_at_once(project: Path):
     changed = [path.relative_to(project).as_posix() for path, then in before.items() if path.read_bytes() != then]
     assert sorted(changed) == ["_toc.yml", "pyproject.toml"] and set(changed) < set(said)
     assert "chapters/01-fourier\n      - file: chapters/19-beyond-bits\n" in (project / "_toc.yml").read_text()
+    assert notebook.front_matter(project / "chapters/19-beyond-bits.md")["draft"] is True
     assert '    "beyond_bits",\n    "' in (project / "pyproject.toml").read_text()
     run(project, "flatcube.cli", "notebooks")
     run(project, "flatcube.cli", "book")
@@ -75,8 +77,8 @@ def test_a_new_chapter_works_at_once(project: Path):
     assert "Beyond bits" in page and 'data-name="beyond_bits"' in page
     assert "Exercise 19.1" in page
     run(project, "ruff", "check", "lib/flatcube/beyond_bits", "tests/beyond_bits")
-    tests = run(project, "pytest", "-p", "no:cacheprovider", "tests/beyond_bits", "--ignore-glob", "*_page.py")
-    assert "passed" in tests
+    own = ["tests/beyond_bits", "--ignore-glob", "*_page.py", *one_room.HOUSE, "-k", "beyond_bits"]
+    assert "passed" in run(project, "pytest", "-p", "no:cacheprovider", *own)
     replay = ["-p", "tests.notebooks.replay", "--nbval-lax", "-p", "no:cacheprovider", "chapters/notebooks"]
     assert "passed" in run(project, "pytest", *replay)
 

@@ -11,9 +11,10 @@ import pytest
 from flatcube import sensitivity
 from flatcube.classroom import exercises, explorers, problems
 from flatcube.press import bank, notebook, teaching
+from tests import rooms
 
 ROOT = Path(__file__).parents[2]
-CHAPTERS = notebook.chapters(ROOT)
+CHAPTERS = rooms.finished()
 PARTS = ["On the board", "Project, and ask before you move it", "Three misconceptions", "Exercises"]
 PROBLEMS = problems.load(ROOT)
 UNTAUGHT = {"What running the proof revealed", "What is not measured here"}
@@ -34,6 +35,10 @@ def chapter(request) -> Path:
 @pytest.fixture
 def text(chapter) -> str:
     return teaching.notes(ROOT, chapter.stem).read_text(encoding="utf-8")
+
+
+def test_the_chapters_of_this_book_are_no_drafts():
+    assert {f"{number:02}" for number in range(1, 19)} <= {path.stem[:2] for path in CHAPTERS}
 
 
 def test_the_notes_have_all_parts(chapter, text):

@@ -204,8 +204,9 @@ def exponential(price, *, m, C=0.1, delta=0.05, sigma=None):
     erratum=64,
     note="T = 8, 32 and 256 at fixed m: the one-pass bound on the error grows like T², the chain's like T^1.0 to "
     "T^1.5; "
-    "only the exponent of the inverted form grows like T³, and only while σ²Tr H/2 < ¼; beyond that no δ will do. It "
-    "bounds bad samples, and says nothing above 0",
+    "only the inverted form is exponential: its exponent grows like T³ in one pass, but also like T log² T in the "
+    "one-hot chain, and only while σ²Tr H/2 < ¼ (1/4T for a step); beyond that no δ will do. It bounds bad samples, "
+    "and says nothing above 0",
 )
 def test_the_one_pass_bound_grows_like_a_square_and_only_its_inverse_exponentially():
     powers = [
@@ -218,6 +219,14 @@ def test_the_one_pass_bound_grows_like_a_square_and_only_its_inverse_exponential
     assert exponents[8] < 0 < exponents[64]
     assert np.log2(steps[1:] / steps[:-1]) == pytest.approx([3, 3], abs=0.2)
     assert scratchpad.log_delta(scratchpad.one_pass(128), sigma=1e-4, m=1e13) == math.inf
+
+    def chain(T, sigma=1e-4, code="one-hot"):
+        return scratchpad.log_delta(scratchpad.step(T, code=code), sigma=sigma, m=1e13, target=1 / (4 * T))
+
+    ratios = [chain(T) / (T * math.log(T) ** 2) for T in (2**10, 2**12, 2**14)]
+    assert min(ratios) > 0 and max(ratios) < 1.5 * min(ratios)  # while T grows 16 times
+    assert chain(2**14, code="binary") < 1.3 * chain(2**10, code="binary")
+    assert chain(2**10, sigma=3e-3) == chain(2**10, sigma=3e-3, code="binary") == math.inf
 
 
 @claim(

@@ -54,6 +54,22 @@ WRITTEN = [
             swapped = table[[1, 0, 3, 2]], table[[2, 3, 0, 1]], table[:, ::-1]
             return sum((other != table).sum() for other in swapped)
     """),
+    ("11.3", "means “or”", """
+        def my_step(table):
+            n = 0
+            for q in range(4):
+                for x in range(2):
+                    now = table[q, x]
+                    n += (table[q ^ 1, x] != now) + (table[q ^ 2, x] != now) + (table[q, x ^ 1] != now)
+            return n / 8
+    """),
+    ("11.4", "without their chance", """
+        def my_pair(table, accepts, k):
+            D = (accepts[:, None] != accepts).astype(float)
+            for _ in range(k):
+                D = D[np.ix_(table[:, 0], table[:, 0])] + D[np.ix_(table[:, 1], table[:, 1])]
+            return D
+    """),
     ("11.4", "read different bits", """
         def my_pair(table, accepts, k):
             D = (accepts[:, None] != accepts).astype(float)
@@ -121,6 +137,18 @@ WRITTEN = [
             root = (error / 4 / T - sigma**2 / 2 * trace) / C
             return (m * root**2 - norm2 / sigma**2) / 2 if root > 0 else np.inf
     """),
+    ("11.6", "You give log(1/δ)", """
+        def my_promise(norm2, trace, T, error, sigma, m, C):
+            root = (error / 4 / T - sigma**2 / 2 * trace) / C
+            return (m * root**2 - norm2 / sigma**2) / 2 if root > 0 else -np.inf
+    """),
+    ("11.6", "That is δ", """
+        import math
+
+        def my_promise(norm2, trace, T, error, sigma, m, C):
+            root = (error / 4 / T - sigma**2 / 2 * trace) / C
+            return math.exp(norm2 / 2 / sigma**2 - m * root**2 / 2) if root > 0 else math.inf
+    """),
     ("11.6", "a 2 in front", """
         def my_promise(norm2, trace, T, error, sigma, m, C):
             root = (error / 4 / T - sigma**2 / 2 * trace) / C
@@ -174,6 +202,7 @@ def my_promise(norm2, trace, T, error, sigma, m, C):
 class TestExercises(ExerciseTests):
     room = "scratchpad"
     written = WRITTEN
+    signed = ("11.6",)
     library = {
         "11.1": my_run, "11.2": my_language, "11.3": my_step, "11.4": my_pair, "11.5": my_hurry, "11.6": my_promise,
     }  # fmt: skip
@@ -205,4 +234,4 @@ def test_better_names_are_found_and_others_are_refused():
         assert exercises._coded(codes, table) == pytest.approx(total)
         assert total <= exercises._coded(np.arange(8), table)
     assert "each of the codes 0 to 7 once" in score("11.7", lambda table: np.zeros(8, int)).text
-    assert score("11.7", lambda table: np.arange(8), seed=1).better("sensitivity of a step") == -1
+    assert score("11.7", lambda table: np.arange(8), seed=1).better("changed bits of the next code") == -1

@@ -5,8 +5,9 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
-from flatcube import cube, scratchpad, sensitivity
+from flatcube import cube, parity, scratchpad, sensitivity, sharpness
 from flatcube.scratchpad import AUTOMATA, Automaton, Price
 from tests import rooms
 
@@ -144,6 +145,63 @@ def test_the_bound_for_strides_is_lowest_at_two_bits_and_rises_in_proportion_in_
     assert min(found) == found[1] and np.all(np.diff(found[1:]) > 0)
     assert found[-1] / found[-2] == pytest.approx(2, rel=0.03)
     assert scratchpad.error_bound(scratchpad.step(256, code="binary"), m=1e15).value < found[1]
+
+
+@pytest.mark.parametrize("T", [2, 8, 64, 100, 1024])
+def test_the_norm_of_a_step_can_be_read_off_the_network(T):
+    leak, digits = 0.001, math.ceil(math.log2(T))
+    weights = 263 + 5 / 32  # of the MLP and the two value vectors
+    beta, gamma = math.log(6 * (T - 1)), math.log(999 * (T - 1))
+    assert scratchpad.step(T, leak=leak).norm2 == pytest.approx(weights + T * (beta**2 + gamma**2))
+    beta, gamma = math.log(2 / ((4 / 3) ** (1 / digits) - 1)), -math.log((1 - leak) ** (-1 / digits) - 1)
+    norm2 = scratchpad.step(T, code="binary", leak=leak).norm2
+    assert norm2 == pytest.approx(weights + digits / 4 * (beta**2 + gamma**2))
+    others = 2 * ((1 + math.exp(-gamma)) ** digits - 1)  # beside a pair of weight 2
+    assert others / (2 + others) == pytest.approx(leak)
+
+
+@torch.no_grad()
+def test_a_smaller_leak_changes_the_flatness_of_a_step_by_a_percent():
+    strings = torch.randint(2, (32, 8), generator=torch.Generator().manual_seed(11))
+    states = torch.cat([torch.zeros_like(strings[:, :1]), strings.cumsum(1) % 2], dim=1)
+    gammas = {"one-hot": math.log(999 * 7), "binary": -math.log(0.999 ** (-1 / 3) - 1)}
+    for code, gamma in gammas.items():
+        usual, quiet = (
+            sharpness.average_direction(network, torch.cat([strings, states[:, :8]], dim=1), rho=1e-3, seed=11).value
+            for network in (
+                parity.scratchpad_network(8, code=code),
+                parity.scratchpad_network(8, code=code, gamma=gamma),
+            )
+        )
+        assert usual != quiet and quiet == pytest.approx(usual, rel=0.01)
+
+
+def test_two_ones_in_a_row_can_be_turned_over_at_either_end_alike():
+    def influences(name, n):
+        return sensitivity.influences(scratchpad.transduce(AUTOMATA[name], n)[-1])
+
+    for n in (4, 9, 12):
+        assert influences("two ones in a row", n) == pytest.approx(influences("two ones in a row", n)[::-1])
+        assert influences("all ones", n) == pytest.approx([2.0 ** (1 - n)] * n)
+    assert influences("two ones in a row", 12).max() < 0.7 * influences("two ones in a row", 8).max()
+    assert influences("two ones in a row", 12)[0] < 0.75**5
+
+
+def test_a_chain_uses_its_condition_up_in_proportion_to_its_length():
+    def void(T, code):
+        return scratchpad.log_delta(scratchpad.step(T, code=code), sigma=3e-3, m=1e12, target=1 / (4 * T)) == math.inf
+
+    assert [next(T for T in range(2, 200) if void(T, code)) for code in ("one-hot", "binary")] == [133, 129]
+
+
+def test_the_logarithm_of_delta_has_nine_digits_or_more():
+    for T in (4, 8, 16, 32, 64, 128):
+        for price, target in (
+            (scratchpad.one_pass(T), 1 / 4),
+            (scratchpad.step(T), 1 / (4 * T)),
+            (scratchpad.step(T, code="binary"), 1 / (4 * T)),
+        ):
+            assert abs(scratchpad.log_delta(price, sigma=3e-4, m=1e12, target=target)) >= 1e8
 
 
 def test_norm_and_trace_of_a_pass_are_cubes():

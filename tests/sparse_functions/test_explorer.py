@@ -54,7 +54,16 @@ def test_the_script_carries_cells_law_and_runs(few):
     stored = json.loads(text)
     assert {cell[0] for cell in stored["cells"]} == {50, 100, 200, 400} and len(stored["critical"]) == 4
     assert stored["law"][0] in ("log T", "√T", "T") and len(stored["runs"]) == 12
-    assert explorer("sparse_functions", m=90).picture({"m": 90}).count("<circle") == len(stored["cells"])
+    picture = explorer("sparse_functions", m=90).picture({"m": 90})
+    assert picture.count("<circle") == len(stored["cells"]) and 'viewBox="0 0 400 200"' in picture
+
+
+def test_a_picture_of_the_book_s_own_results_holds_all_lengths():
+    state = room.SparseFunctionsExplorer.complete({})
+    picture = room.SparseFunctionsExplorer.picture(state)
+    wide = int(re.search(r'viewBox="0 0 (\d+) ', picture).group(1))
+    places = {float(x) for x in re.findall(r'cx="([\d.]+)"', picture)}
+    assert len(places) == len(room.stored_results()["critical"]) == 5 and max(places) < wide
 
 
 def test_without_stored_results_it_says_how_to_make_them(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flatcube.sparse_functions import overfit, progress, sparse_and, sparse_parity
+from flatcube.sparse_functions import forty, overfit, patience, progress, sparse_and, sparse_parity
 
 
 def _verdicts(found):
@@ -56,6 +56,16 @@ def test_the_summary_finds_the_critical_sizes_and_the_law():
         assert line["low"] < 20 * math.log(line["T"]) < line["high"]
     assert told["laws"][0]["name"] == "log T"
     assert told["power"][0]["low"] < told["power"][0]["exponent"] < told["power"][0]["high"] < 1
+
+
+def test_patience_counts_what_was_found_by_both_steps():
+    ended = {(100, 80): [(1, 100), (1, 400), (1, 420), (0, 1000)], (50, 40): [(0, 1000)]}
+    rows = [{"T": str(T), "m": str(m), "seed": str(seed), "success": str(good), "ended": str(step)}
+            for (T, m), own in ended.items() for seed, (good, step) in enumerate(own)]  # fmt: skip
+    assert patience.summary(rows)["cells"] == [
+        {"T": 50, "m": 40, "networks": 1, "early": 0, "all": 0, "latest": -1},
+        {"T": 100, "m": 80, "networks": 4, "early": 2, "all": 3, "latest": 420},
+    ]
 
 
 def _ends(few, many, loss=1e-5, train=1.0):
@@ -111,6 +121,13 @@ def test_jumps(rows, expected):
     assert {claim: found[claim] for claim in expected} == expected
 
 
+def test_waits_are_compared_only_where_all_learn():
+    (told,) = (one["statement"] for one in sparse_parity.measured(_jumps()) if one["id"] == "ED-F3")
+    assert "T^1.0" in told and "T = 70" not in told
+    lost = sparse_parity.measured(_jumps(lost={(20, 1)}))
+    assert "T^" not in lost[0]["statement"] and "0 of 3 among 70 bits" in lost[1]["statement"]
+
+
 def test_a_transition_begins_at_the_last_error_near_a_half():
     (curve, *_) = sparse_parity.curves(_jumps())
     found = sparse_parity.transition(curve)
@@ -120,31 +137,80 @@ def test_a_transition_begins_at_the_last_error_near_a_half():
 # --- progress ---------------------------------------------------------------------------------------------------------
 
 
-def _ways(first=60, middle=100, drift=0.01, end=0.25, seeds=8):
+def _ways(first=60, middle=100, drift=0.01, end=0.25, seeds=8, untrained=0.02):
     """The accuracy leaves chance at step 100; ``first`` and ``middle`` say when rank and sensitivity do."""
     rows = []
     for seed in range(seeds):
         for step in range(0, 201, 20):
             late = step >= 100
-            low = 0.02 + drift * step / 100
+            low = 0.02 + drift * step / 100 if step else untrained
             rows.append({"T": 16, "s": 4, "layers": 1, "seed": seed, "reached": 120, "step": step, "loss": 0.5,
                          "accuracy": 1.0 if late else 0.5, "sensitivity": end if step >= middle else low,
                          "weight": min(1.0, step / 100), "rank": 0 if step >= first else 5, "logits": 1.0})  # fmt: skip
     return rows
 
 
+@pytest.mark.parametrize(("rows", "verdict"), [(_ways(), "agrees in part"), (_ways(first=120), "differs"),
+                                              (_ways(first=100), "differs")])  # fmt: skip
+def test_a_set_that_is_first_early_answers_the_question_in_part(rows, verdict):
+    assert _verdicts(progress.measured(rows)) == {"ED-X1": verdict}
+
+
+def _again(examples=700, learns=True, **options):
+    lost = {} if learns else {"reached": -1, "accuracy": 0.5}
+    return [row | {"T": 16, "examples": examples, "train": row["step"] / 200} | lost for row in _ways(**options)]
+
+
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("rows", "verdict"),
     [
-        (_ways(), {"VA-A6": "agrees", "ED-X1": "agrees in part"}),
-        (_ways(drift=-0.01), {"VA-A6": "agrees in part"}),
-        (_ways(drift=-0.01, end=0.2, middle=160), {"VA-A6": "differs"}),
-        (_ways(first=120), {"ED-X1": "differs"}),
+        (_again(), "agrees"),
+        (_again(drift=-0.01), "agrees in part"),
+        (_again(drift=-0.01, end=0.2, middle=160), "differs"),
+        (_again(middle=40), "agrees in part"),  # sensitivity is there long before the accuracy
+        (_again(seeds=2) + _again(900, learns=False), "agrees"),  # most do not learn, and it rises in all
+        (_again(learns=False), "agrees in part"),
+        (_again(learns=False, drift=-0.01, end=0.01), "differs"),
+        (_again(seeds=4), "agrees in part"),  # four are too few for a sign test
+        (_again(seeds=4) + _again(900, seeds=4), "agrees in part"),  # and eight networks with four sets are no more
+        (_again(untrained=0.3), "agrees"),  # an accident of the first weights
+        (_again(untrained=0.0, drift=-0.01), "agrees in part"),
     ],
 )
-def test_what_moves_first(rows, expected):
-    found = _verdicts(progress.measured(rows))
-    assert {claim: found[claim] for claim in expected} == expected
+def test_sensitivity_is_judged_where_examples_are_met_again(rows, verdict):
+    fresh = [row | {"s": 3, "examples": 0, "train": math.nan} for row in _ways(drift=-0.01, end=3 / 16)]
+    assert _verdicts(forty.measured(rows + fresh)) == {"VA-A6": verdict}
+
+
+def test_the_summary_of_forty_counts_kinds():
+    fresh = [row | {"s": 3, "examples": 0, "train": math.nan} for row in _ways(drift=-0.01, end=3 / 16)]
+    told = forty.summary(fresh + _again(learns=False, seeds=3))
+    assert told["kinds"][1] == {"s": 4, "examples": 700, "networks": 3, "learnt": 0, "higher": 3, "found": 0,
+                                "change": pytest.approx(0.228), "train": 1.0}  # fmt: skip
+    assert [line["higher"] for line in told["kinds"]] == [0, 3] and len(told["networks"]) == 8
+    both = forty.summary(_again(seeds=3) + _again(learns=False, drift=-0.03, end=0.01, seeds=5)[-22:])["kinds"][0]
+    assert (both["networks"], both["learnt"], both["higher"], both["found"]) == (5, 3, 3, 3)
+    (one,) = forty.measured(fresh + _again(learns=False, seeds=3))
+    assert "0 of 3 learn from 700" in one["statement"] and "in 0 of 8 that learn" in one["statement"]
+    assert forty.measured(fresh) == []
+
+
+def test_networks_with_the_same_set_count_once_by_their_mean():
+    two = _again(seeds=2, drift=-0.01) + _again(900, seeds=1, drift=0.03)
+    changes = forty.by_set(progress.curves(two))
+    assert changes == {(16, 4, 0): pytest.approx((-0.006 + 0.018) / 2), (16, 4, 1): pytest.approx(-0.006)}
+    (one,) = forty.measured(two)
+    assert "in 1 of 3 (median change -0.006), which have 2 hidden sets" in one["statement"]
+    assert "in 1 of 2 (sign test: p = 0.75)" in one["statement"]
+
+
+def test_what_is_said_of_sensitivity_begins_at_the_second_look():
+    (curve,) = progress.curves(_ways(seeds=1, untrained=0.9))
+    found = progress.described(curve)
+    assert (found["untrained"], found["start"]) == (0.9, pytest.approx(0.022))
+    assert found["change"] == pytest.approx(0.006) and found["rise"] == pytest.approx(1) and found["middle"] == 100
+    (early,) = progress.curves(row for row in _ways(seeds=1) if row["step"] in (0, 100, 200))
+    assert math.isnan(progress.described(early)["change"])  # it is never looked at again at chance
 
 
 def test_leads_count_networks_before_and_after():
@@ -170,3 +236,41 @@ def test_a_look_at_the_parity_itself_and_at_a_constant():
     assert still["accuracy"] == 0.5 and still["sensitivity"] == 0 and still["weight"] == 0
     other = progress.look(cube.subset_parity((2, 4), 5) + 0.1 * cube.subset_parity((1, 3), 5), (1, 3))
     assert other["rank"] == 1 and other["weight"] == pytest.approx(0.01 / 1.01)
+
+
+def _sample(f, members, points=4000, seed=0):
+    T, others = 12, forty.rivals(forty.Trial(12, 2, (0,), 1, others=60))
+    return forty.look(f, members, others, T, points=points, rng=np.random.default_rng(seed))
+
+
+def test_a_look_by_samples_at_a_parity_and_at_a_constant():
+    found = _sample(lambda x: 2.0 * x[:, 0] * x[:, 2], (1, 3))
+    assert found["accuracy"] == 1 and found["rank"] == 0 and found["logits"] == pytest.approx(2, rel=0.01)
+    assert found["sensitivity"] == pytest.approx(2 / 12, abs=0.03) and found["weight"] == pytest.approx(1, abs=0.01)
+    still = _sample(lambda x: np.ones(len(x)), (1, 3))
+    assert still["sensitivity"] == still["weight"] == still["score"] == 0 and abs(still["accuracy"] - 0.5) < 0.05
+
+
+def test_a_look_by_samples_agrees_with_the_whole_table():
+    """The exact numbers of the whole cube lie within a few standard errors of what samples say."""
+    from flatcube import cube
+
+    rng = np.random.default_rng(2)
+    table = rng.normal(size=2**12) + 0.3 * cube.subset_parity((2, 5), 12) + 3
+    exact = progress.look(table, (2, 5))
+    found = [_sample(lambda x: table[cube.index(x)], (2, 5), seed=seed) for seed in range(30)]
+    for name in ("accuracy", "sensitivity", "weight"):
+        values = [one[name] for one in found]
+        assert abs(np.mean(values) - exact[name]) < 4 * np.std(values, ddof=1) / math.sqrt(30)
+    assert np.std([one["score"] for one in found]) == pytest.approx(1, rel=0.4)  # it is in standard errors
+    assert np.mean([one["score"] for one in found]) == pytest.approx(0.3 / 1.045 * math.sqrt(4000), rel=0.1)
+
+
+def test_rivals_are_sets_of_the_right_size_that_do_not_depend_on_the_seed():
+    trial = forty.Trial(10, 3, (0,), 1, others=500)
+    sets = forty.rivals(trial)
+    assert sets.shape == (500, 3) and {*sets.ravel()} == {*range(10)} and all(len({*row}) == 3 for row in sets.tolist())
+    assert np.array_equal(sets, forty.rivals(forty.Trial(10, 3, (5,), 9, others=500)))
+    near = forty.look(lambda x: 1.0 * x[:, 1] * x[:, 2], (2, 3), np.array([[2, 1], [0, 4]]), 6, points=50,
+                      rng=np.random.default_rng(0))  # fmt: skip
+    assert near["rank"] == 0  # the hidden set itself is no rival

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flatcube import networks, tokens
-from flatcube.tokens import learn, models, synthetic, vision
+from flatcube import cube, networks, sensitivity, tokens
+from flatcube.tokens import learn, letters, models, optimisers, pretrained, sentences, synthetic, vision
 
 # --- sensitivity ------------------------------------------------------------------------------------------------------
 
@@ -159,7 +160,7 @@ def test_damaged_files_are_refused_in_one_sentence(tmp_path):
     for raw in (b"", b"\x1f\x8bno", good[:-1], good + b"1", b"\x00\x00\x08\x02" + good[4:], gzip.compress(good)[:-9]):
         path.write_bytes(raw)
         with pytest.raises(ValueError, match="expected"):
-            tokens.idx(path)
+            tokens.images.idx(path)
     path.write_bytes(gzip.compress(b"1,2\n" * 9))
     with pytest.raises(ValueError, match="64 pixels"):
         tokens.digits(path)
@@ -193,6 +194,47 @@ def test_sentences_in_their_own_formats(tmp_path):
     qqp.write_text("id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n0\t1\n", encoding="utf-8")
     with pytest.raises(ValueError, match="row 2: expected 6 columns"):
         tokens.pairs(qqp)
+
+
+def _mrpc(path, count):
+    """Made-up pairs in the format of MRPC, which say the same if their labels do."""
+    lines = ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
+    said = tokens.spoken(2 * count, rng=0)
+    for k, ((one, label), (other, theirs)) in enumerate(zip(said[::2], said[1::2], strict=True)):
+        lines.append(f"{int(label == theirs)}\t{k}\t{k}\t{one}\t{other}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_the_paper_s_pairs_take_the_place_of_films(tmp_path):
+    """The experiment on a file of MRPC, from the file to verdicts."""
+    path = tmp_path / "msr_paraphrase_train.txt"
+    _mrpc(path, 520)
+    found = sentences.originals(str(path), seeds=2)
+    assert len(found) == 8 and {(one.source, one.m, one.T) for one in found} == {(str(path), 20, 64)}
+    small = [replace(one, layers=1, width=4, T=24, epochs=1, looked=4) for one in found]
+    rows = [row for one in small for row in sentences.trial(one)]
+    assert {row["source"] for row in rows} == {str(path)} and {row["kind"] for row in rows} == set(models.READERS)
+    for one in sentences.measured(rows):
+        assert one["setting"] == "smaller" and one["statement"].startswith(f"Pairs of sentences in {path}, 2 networks")
+
+
+def test_pairs_that_are_absent_damaged_or_few_are_refused_in_one_sentence(tmp_path):
+    path = tmp_path / "qqp.tsv"
+    for source in (sentences.originals, lambda path: sentences.trial(sentences.Trial("lstm", 0, path))):
+        with pytest.raises(FileNotFoundError, match=r"qqp.tsv: expected a file of text, got none there"):
+            source(str(path))
+    with pytest.raises(ValueError, match="path: expected a file of text, got "):
+        tokens.pairs(tmp_path)
+    path.write_text(
+        "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n0\t1\t2\tWhy?\tHow?\tmaybe\n", encoding="utf-8"
+    )
+    with pytest.raises(ValueError, match="expected the labels 0 and 1, got 'maybe'"):
+        sentences.originals(str(path))
+    _mrpc(path, 30)
+    with pytest.raises(ValueError, match="path: expected more than 500 pairs, of which 500 are kept apart, got 30"):
+        sentences.originals(str(path))
+    with pytest.raises(ValueError, match="m: expected fewer examples than there are in .*, 30, got 7000"):
+        sentences.trial(sentences.Trial("lstm", 0, str(path)))
 
 
 def test_words_have_numbers_and_texts_end_on_the_right():
@@ -242,7 +284,7 @@ def test_readers_ignore_places_without_words(kind):
 
 def test_attention_is_the_formula():
     for relu, causal in itertools.product((False, True), repeat=2):
-        layer = models.seeded(lambda r=relu, c=causal: tokens.Attention(6, 2, relu=r, causal=c), 0)
+        layer = models.seeded(lambda r=relu, c=causal: models.Attention(6, 2, relu=r, causal=c), 0)
         x = torch.randn(1, 4, 6, generator=torch.Generator().manual_seed(0))
         q, k, v = layer.inputs(x)[0].reshape(4, 3, 2, 3).permute(1, 2, 0, 3)
         mixed = []
@@ -265,6 +307,22 @@ def test_training_stops_at_its_goal():
                                  watch=lambda epoch, train: told.append(train))  # fmt: skip
     assert epochs < 30 and reached >= 0.9 and max(told[:-1]) < 0.9
     assert reached == tokens.accuracy(model, x, y) and not model.training
+    with pytest.raises(TypeError, match="y: expected classes"):
+        tokens.accuracy(model, x, y.double())
+    with pytest.raises(ValueError, match="y: expected shape"):
+        tokens.accuracy(model, x, y[1:])
+
+
+def test_a_glance_ends_nothing_before_all_examples_agree():
+    """The first three examples are right from the start, so a look at them alone would stop at once."""
+    data = tokens.made(120, rng=0)
+    x, y = torch.as_tensor(tokens.patches(data.images, 7)), torch.as_tensor(data.labels)
+    model = tokens.build("mlp", 16, 49, seed=0)
+    y = torch.cat([model(x[:3]).argmax(-1), y[3:]])
+    told = []
+    epochs, reached = tokens.fit(model, x, y, rate=0.05, goal=0.9, epochs=30, seed=0, glance=3,
+                                 watch=lambda epoch, train: told.append(train))  # fmt: skip
+    assert told[0] == 1 and 0 < epochs < 30 and reached == tokens.accuracy(model, x, y) >= 0.9
 
 
 def test_shaken_weights_come_back():
@@ -279,6 +337,134 @@ def test_a_trial_of_images_has_the_rows_it_promises():
     rows = vision.trial(vision.EXPERIMENT.trials("live")[0])
     assert {"token", "held", "renormed", "swap", "whole", "clean", "shop", "shpred"} < {row["what"] for row in rows}
     assert {row["final"] for row in rows} == {0, 1}
+
+
+# --- optimisers, earlier training, letters ----------------------------------------------------------------------------
+
+
+def _linear(count=60, size=4):
+    """A linear model, and examples that it cannot fit entirely."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((count, size)), rng.choice([-1.0, 1.0], count)
+    model = torch.nn.Linear(size, 1, bias=False).double()
+    return model, torch.as_tensor(X), torch.as_tensor(y)
+
+
+class _Flat(torch.nn.Module):
+    """A model with numbers (N,), of inputs that are first multiplied by a matrix."""
+
+    def __init__(self, inner, matrix):
+        super().__init__()
+        self.inner, self.matrix = inner, matrix
+
+    def forward(self, x):
+        return self.inner(x @ self.matrix)[:, 0]
+
+
+@pytest.mark.parametrize("damping", [1e-6, 0.1, 10.0])
+def test_a_natural_step_of_a_linear_model_is_that_of_its_closed_form(damping):
+    """(XᵀWX/N + λI)⁻¹ Xᵀ(−yσ(−yf))/N, with the matrix P × P that the library avoids."""
+    linear, x, y = _linear()
+    model, X = _Flat(linear, torch.eye(4).double()), x.numpy()
+    was = linear.weight.detach().numpy()[0].copy()
+    optimisers.natural_step(model, x, y, damping=damping)
+    f = X @ was
+    p = 1 / (1 + np.exp(-f))
+    F = X.T @ (X * (p * (1 - p))[:, None]) / len(X)
+    gradient = X.T @ (-y.numpy() / (1 + np.exp(y.numpy() * f))) / len(X)
+    expected = was - np.linalg.solve(F + damping * np.eye(4), gradient)
+    assert linear.weight.detach().numpy()[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_natural_steps_end_where_the_gradient_is_zero_and_ask_for_no_coordinates():
+    """For logistic regression they are Newton's; and inputs in other coordinates give the same outputs."""
+    rng = np.random.default_rng(1)
+    matrix = torch.as_tensor(rng.standard_normal((4, 4)) + 3 * np.eye(4))
+    outputs = []
+    for change in (torch.eye(4).double(), matrix):
+        linear, x, y = _linear()
+        with torch.no_grad():
+            linear.weight.zero_()
+        model = _Flat(linear, change)
+        for _ in range(2):
+            optimisers.natural_step(model, x, y, damping=1e-6)
+        outputs.append(model(x).detach().numpy())
+        for _ in range(6):
+            optimisers.natural_step(model, x, y, damping=1e-6)
+        torch.nn.functional.softplus(-y * model(x)).mean().backward()
+        assert float(linear.weight.grad.norm()) < 1e-6
+    assert outputs[0] == pytest.approx(outputs[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("optimiser", optimisers.OPTIMISERS)
+def test_every_optimiser_fits_and_meets_the_same_examples(optimiser):
+    trial = optimisers.Trial("mlp", optimiser, 3, 5, 1, 16, 35, 0, T=12, examples=200, batch=50, looked=5)
+    accuracy, loss = optimisers.trial(trial)
+    assert (accuracy["goal"], accuracy["reached"], loss["goal"], loss["reached"]) == ("accuracy", 1, "loss", 1)
+    assert accuracy["train"] >= 0.99 <= loss["train"] and loss["loss"] <= 0.05 and accuracy["steps"] <= loss["steps"]
+    (first, _) = optimisers.trial(replace(trial, optimiser="adam"))
+    assert first["seed"] == accuracy["seed"] and (first == accuracy) == (optimiser == "adam")
+
+
+def test_functions_of_low_degree_times_parity_have_high_degree():
+    for n in (5, 7):
+        found = pretrained.functions(n, rng=n)
+        low, high = (sensitivity.average(found[name]) for name in ("low", "high"))
+        assert low + high == pytest.approx(n) and low < high
+        assert np.array_equal(found["low"] * found["high"], cube.parity(n))
+        assert set(found["random"]) == {-1.0, 1.0}
+
+
+def test_networks_with_an_earlier_training_begin_where_it_ended():
+    trial = pretrained.Trial(0, n=4, steps=600, width=16, heads=2, hidden=32, batch=16, rate=5e-3)
+    rows = {(row["target"], row["before"]): row for row in pretrained.trial(trial)}
+    assert rows.keys() == set(itertools.product(pretrained.TARGETS, pretrained.ARMS))
+    assert max(row["first"] for row in rows.values()) < pretrained.FIT
+    assert all(np.isnan(row["past"]) == (before == "none") for (_, before), row in rows.items())
+    config = networks.Config(n=4, width=16, heads=2, hidden=32)
+    members = [networks.Encoder(config, seed=seed, dtype=torch.float32) for seed in range(3)]
+    bits = torch.as_tensor(tokens.sequences(2, 4))
+    alone = torch.stack([one(bits) for one in members])
+    assert torch.allclose(pretrained._together(config, members)(bits), alone, atol=1e-5)
+
+
+def test_answers_about_letters_are_those_of_counting():
+    words = "Sphinx of black quartz, judge my vow! An eel, 12 owls & a hyena."
+    codes = letters.spelt(words)
+    clean = "".join(letters.LETTERS[code] for code in codes)
+    assert clean == "sphinx of black quartz judge my vow an eel owls a hyena "
+    for T in (3, 5, 8):
+        cut = [clean[k : k + T] for k in range(len(clean) - T + 1)]
+        windows = np.array(
+            [letters.spelt(one) if one.strip() == one else codes[k : k + T] for k, one in enumerate(cut)]
+        )
+        vowels = [sum(letter in "aeiou" for letter in one) for one in cut]
+        for task, true in (("parity", [v % 2 == 0 for v in vowels]), ("majority", [v > T / 3 for v in vowels]),
+                           ("present", ["e" in one for one in cut])):  # fmt: skip
+            assert letters.answers(task, windows).tolist() == [1 if one else -1 for one in true]
+
+
+def test_windows_stand_anywhere_and_a_speller_reads_them_all():
+    trial = letters.Trial("parity", 6, 0, "made", width=8)
+    windows = np.random.default_rng(0).integers(27, size=(200, 6))
+    placed = letters._placed(windows, trial.places, np.random.default_rng(1)).numpy()
+    assert placed.shape == (200, 10) and (placed[:, 0] == 1).all()
+    assert [row[row > 1].tolist() for row in placed] == (windows + 2).tolist()
+    starts = (placed[:, 1:] > 0).argmax(1)
+    assert set(starts) == {0, 1, 2, 3}
+    assert letters._Speller(trial)(torch.as_tensor(placed)).shape == (200,)
+
+
+def test_the_text_of_the_licence_is_read_without_its_head_and_other_texts_from_files(tmp_path):
+    first, kept = letters._text("licence")
+    assert len(kept) > 3000 and abs(len(first) - 4 * len(kept)) < 5
+    assert "".join(letters.LETTERS[code] for code in first[:29]) == " creative commons corporation"
+    path = tmp_path / "short.txt"
+    path.write_text("Too short.", encoding="utf-8")
+    with pytest.raises(ValueError, match="expected a text of 1000 letters or more, got 10 in"):
+        letters.trial(letters.Trial("parity", 4, 0, str(path)))
+    with pytest.raises(FileNotFoundError, match="expected a file of text, got none there"):
+        letters.trial(letters.Trial("parity", 4, 0, str(tmp_path / "none.txt")))
 
 
 @pytest.mark.parametrize(
@@ -299,6 +485,11 @@ def test_a_trial_of_images_has_the_rows_it_promises():
         (lambda: tokens.build("forest", 16, 49, seed=0), "kind: expected"),
         (lambda: tokens.corrupted(np.ones((1, 4, 4)), "fog", 1), "kind: expected"),
         (lambda: tokens.Reader(5, 5, "rnn"), "kind: expected"),
+        (lambda: optimisers.Trial("cnn", "sgd", 1, 17, 3, 20, 69, 0), "kind: expected"),
+        (lambda: optimisers.Trial("mlp", "newton", 1, 17, 3, 20, 69, 0), "optimiser: expected"),
+        (lambda: pretrained.Trial(0, n=13), "n: expected"),
+        (lambda: letters.Trial("anagram", 4, 0), "task: expected"),
+        (lambda: letters.answers("parity", np.zeros(3, int)), "windows: expected"),
         (lambda: tokens.fit(tokens.build("mlp", 4, 4, seed=0), torch.tensor(1.0), torch.tensor([0]), rate=1, seed=0),
          "x: expected inputs along its first axis, got a single number"),
     ],

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from flatcube.experiments import store
-from flatcube.tokens import cues, images, sentences, text, variations, vision
+from flatcube.tokens import cues, images, letters, optimisers, pretrained, sentences, text, variations, vision
 
 
 def _found(call):
@@ -56,3 +56,33 @@ def test_networks_of_images_begin_as_stored(experiment, wanted):
 def test_networks_of_sentences_begin_as_stored():
     _found(text.rated)
     _begins_as_stored(sentences.EXPERIMENT, kind="softmax")
+
+
+def _stored(name, row, keys):
+    (found,) = [one for one in store.load(name) if all(one[key] == str(row[key]) for key in keys)]
+    assert found.keys() == row.keys()
+    return found
+
+
+def test_a_network_of_a_few_steps_is_as_stored():
+    """Adam on the MLP takes some twenty steps, too few for processors to part."""
+    first = next(one for one in optimisers.EXPERIMENT.trials("book") if (one.kind, one.optimiser) == ("mlp", "adam"))
+    for row in optimisers.trial(first):
+        stored = _stored("optimisers", row, ("kind", "optimiser", "n_s", "n_f", "n_d", "m", "M", "seed", "goal"))
+        assert float(stored["loss"]) == pytest.approx(row["loss"], rel=1e-2) and int(stored["steps"]) == row["steps"]
+        for name in ("train", "test", "flipped", "sensitivity"):
+            assert float(stored[name]) == pytest.approx(row[name], abs=0.01)
+
+
+def test_functions_and_windows_are_as_stored():
+    first = pretrained.EXPERIMENT.trials("book")[0]
+    for row in pretrained.trial(replace(first, steps=1)):
+        stored = _stored("pretrained", row, ("seed", "target", "before"))
+        for name in ("wanted", "past"):
+            assert float(stored[name]) == pytest.approx(row[name], abs=1e-4, nan_ok=True)
+    for task in letters.TASKS:
+        first = next(one for one in letters.EXPERIMENT.trials("book") if one.task == task)
+        (row,) = letters.trial(replace(first, steps=1, every=1))
+        stored = _stored("letters", row, ("task", "T", "seed"))
+        for name in ("often", "often_longer"):
+            assert float(stored[name]) == pytest.approx(row[name])

@@ -22,15 +22,15 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from flatcube import paths
 from flatcube.experiments import store
-from flatcube.experiments.journal import Journal, Record, address, configuration
+from flatcube.experiments.journal import Journal, Record, address, configuration, short
 from flatcube.experiments.progress import Bar
 from flatcube.experiments.workers import Outcome, Results, Row, Unfit, check_address, compute, outcomes
 
-__all__ = ["Experiment", "named", "run", "missing", "Status", "status", "export"]
+__all__ = ["Experiment", "named", "run", "known"]
 
 _DEFINED = re.compile(r"^EXPERIMENT = ", re.MULTILINE)
 
@@ -71,6 +71,10 @@ class Experiment:
     def table(self, scale: str) -> str:
         """The name of the table for the results of a scale: the experiment's own is for those of the book."""
         return self.name if scale == "book" else f"{self.name}-{scale}"
+
+    def journal(self, folder: Path | str) -> Path:
+        """The file in ``folder`` that keeps its trials."""
+        return Path(folder) / f"{self.name}.sqlite"
 
     def addresses(self, scale: str) -> dict[str, Any]:
         """The trials at a scale by their address in the journal."""
@@ -119,9 +123,9 @@ def run(
         check_address(scheduler)
     trials = experiment.addresses(scale)
     place = tempfile.TemporaryDirectory() if folder is None else nullcontext(folder)
-    with place as kept, Journal(_path(experiment, kept), write=True) as journal:
-        known = _known(experiment, scale, journal, data)
-        missing = [trial for at, trial in trials.items() if at not in known]
+    with place as kept, Journal(experiment.journal(kept), write=True) as journal:
+        there = known(experiment, scale, journal, data)
+        missing = [trial for at, trial in trials.items() if at not in there]
         missing.sort(key=experiment.cost, reverse=True)
         total, left = (sum(map(experiment.cost, some)) for some in (trials.values(), missing))
         pace = max(1, min(workers, os.cpu_count() or 1, len(missing))) if scheduler is None else None
@@ -138,8 +142,8 @@ def run(
                 f"{experiment.name}: {len(failed)} of {len(trials)} trials failed, the others are kept; "
                 f"{trial}: {type(error).__name__}: {error}"
             ) from error
-        known |= journal.records()
-    return [row for at in trials for row in known[at].rows]
+        there |= journal.records()
+    return [row for at in trials for row in there[at].rows]
 
 
 def _made_by(experiment: Experiment) -> dict[str, str]:
@@ -166,7 +170,7 @@ def _computed(fit: Callable[[], None], function: Callable[[Any], list[Row]], tri
 
 def _resumed(folder: Path, name: str, version: str, function: Callable[[Any], list[Row]], trial: Any) -> list[Row]:
     """A trial whose training keeps how far it is in a place of its own in the folder, until it has ended."""
-    place = folder / _short(address(name, version, configuration(trial)))
+    place = folder / short(address(name, version, configuration(trial)))
     os.environ[paths.CHECKPOINTS] = str(place)
     try:
         rows = function(trial)
@@ -197,12 +201,8 @@ def _recorded(experiment: Experiment, ended: Results, journal: Journal, bar: Bar
     return failed
 
 
-def _path(experiment: Experiment, folder: Path | str) -> Path:
-    return Path(folder) / f"{experiment.name}.sqlite"
-
-
-def _known(experiment: Experiment, scale: str, journal: Journal, data: Path | None) -> dict[str, Record]:
-    """All trials of the journal, and those of a scale that it has not but ``data`` has, by address."""
+def known(experiment: Experiment, scale: str, journal: Journal, data: Path | None) -> dict[str, Record]:
+    """All trials of the journal, and those of a scale that only ``data`` has, by their address."""
     recorded = journal.records()
     if data is None or recorded.keys() >= experiment.addresses(scale).keys():
         return recorded
@@ -222,122 +222,8 @@ def _published(experiment: Experiment, scale: str, data: Path) -> dict[str, Reco
         return {}
     each = made["seconds"] / sum(map(len, found.values()))
     return {
-        at: Record(experiment.name, experiment.version, configuration(trial), found[_short(at)],
-                   each * len(found[_short(at)]), made["machine"], made["ended"])
+        at: Record(experiment.name, experiment.version, configuration(trial), found[short(at)],
+                   each * len(found[short(at)]), made["machine"], made["ended"])
         for at, trial in experiment.addresses(scale).items()
-        if _short(at) in found
+        if short(at) in found
     }  # fmt: skip
-
-
-def _short(at: str) -> str:
-    """An address as a manifest has it."""
-    return at[:16]
-
-
-# --- what is there ----------------------------------------------------------------------------------------------------
-
-
-def missing(experiment: Experiment, scale: str, *, folder: Path, data: Path | None = None) -> list[Any]:
-    """The trials of a scale that neither the journal in ``folder`` nor what is published in ``data`` has."""
-    with Journal(_path(experiment, folder)) as journal:
-        known = _known(experiment, scale, journal, data)
-    return [trial for at, trial in experiment.addresses(scale).items() if at not in known]
-
-
-class Status(NamedTuple):
-    """How far an experiment is at one scale; seconds are of processor time."""
-
-    scale: str
-    trials: int
-    done: int
-    spent: float
-    left: float  # expected
-
-
-def status(experiment: Experiment, *, folder: Path, data: Path | None = None) -> list[Status]:
-    """How far the journal in ``folder`` and what is published in ``data`` are, at every scale.
-
-    Trials that the journal has of other versions or grids come last, as scale "other"; they are kept, but not used.
-    """
-    with Journal(_path(experiment, folder)) as journal:
-        known = {scale: _known(experiment, scale, journal, data) for scale in experiment.grids}
-        unused = journal.records()
-    found = []
-    for scale, records in known.items():
-        trials = experiment.addresses(scale)
-        unused = {at: record for at, record in unused.items() if at not in trials}
-        done = [at for at in trials if at in records]
-        left = sum(experiment.cost(trial) for at, trial in trials.items() if at not in records)
-        found.append(Status(scale, len(trials), len(done), sum(records[at].seconds for at in done), left))
-    if unused:
-        spent = sum(record.seconds for record in unused.values())
-        found.append(Status("other", len(unused), len(unused), spent, 0.0))
-    return found
-
-
-def export(experiment: Experiment, scale: str = "book", *, folder: Path, data: Path | None = None) -> int:
-    """Publish the rows of a scale's finished trials as a table in ``data/``, with its manifest; return their number.
-
-    At book scale the table is ``data/<name>.csv``, and what it says about claims goes to ``data/measured.csv`` when all
-    trials are there; at any other it is ``data/<name>-<scale>.csv``, and the book is left as it is. Trials that are in
-    the table but not in the journal stay as they are.
-    """
-    data, table, trials = data or store.DATA, experiment.table(scale), experiment.addresses(scale)
-    with Journal(_path(experiment, folder)) as journal:
-        records = _known(experiment, scale, journal, data)
-    kept = [records[at] for at in trials if at in records]
-    _check_enough(experiment, scale, kept, data)
-    rows = [{name: _shown(value) for name, value in row.items()} for record in kept for row in record.rows]
-    command = " && ".join(f"flatcube {verb} {experiment.name} --scale {scale}" for verb in ("run", "export"))
-    whole = scale == "book" and len(kept) == len(trials)
-    said = experiment.measured(store.parsed(rows)) if whole else []  # first: it may find nothing to judge
-    made = {"scale": scale, "planned": len(trials), "version": experiment.version}
-    store.save(table, rows, command=command, folder=data, **made, **_described(kept))
-    if said:
-        store.record(*(one | {"results": f"data/{table}.csv", "command": command} for one in said), folder=data)
-    return len(rows)
-
-
-def _check_enough(experiment: Experiment, scale: str, kept: list[Record], data: Path) -> None:
-    """Refuse to publish nothing, rows with different columns, and a part in the place of a whole."""
-    wanted, again = len(experiment.trials(scale)), f"flatcube run {experiment.name} --scale {scale}"
-    if not kept:
-        raise ValueError(f"{experiment.name}: {wanted} of {wanted} trials of scale {scale} are missing; {again} "
-                         "computes them")  # fmt: skip
-    columns = {tuple(row) for record in kept for row in record.rows}
-    if len(columns) != 1:
-        raise ValueError(f"{experiment.name}: expected the same columns in all rows, got {len(columns)} kinds of rows; "
-                         "if its trials give other columns now, it is another version")  # fmt: skip
-    path = data / f"{experiment.table(scale)}.csv"
-    if len(kept) == wanted or not path.exists():
-        return
-    old, new = store.manifest(data)[path.name], {_short(record.address) for record in kept}
-    if not store.missing(old) and not new >= {at for at, _ in old.get("parts", [("another", 0)])}:
-        raise ValueError(f"{path}: it is complete, and {len(kept)} of {wanted} other trials would take its place; "
-                         f"{again} computes the rest")  # fmt: skip
-
-
-def _described(kept: list[Record]) -> dict[str, Any]:
-    """What the manifest says of the trials in a table."""
-    configs = [record.config for record in kept]
-    return {
-        "trials": len(kept),
-        "parts": [[_short(record.address), len(record.rows)] for record in kept],
-        "config": {name: _distinct(configs, name) for name in configs[0]},
-        "seeds": sorted({int(row["seed"]) for row in (*configs, *(row for record in kept for row in record.rows))
-                         if "seed" in row}),
-        "machine": "; ".join(sorted({one for record in kept for one in record.machine.split("; ")})),
-        "seconds": round(sum(record.seconds for record in kept)),
-        "ended": max(record.ended for record in kept),
-    }  # fmt: skip
-
-
-def _shown(value: Any) -> Any:
-    return f"{value:.6g}" if isinstance(value, float) else value
-
-
-def _distinct(configs: list[dict[str, Any]], name: str) -> list[Any]:
-    found: list[Any] = []
-    for value in (config[name] for config in configs):
-        found += [] if value in found else [value]
-    return found

@@ -22,7 +22,7 @@ from typing import Any
 
 from flatcube import processes
 
-__all__ = ["Record", "Journal", "JournalError", "address", "configuration"]
+__all__ = ["Record", "Journal", "JournalError", "address", "short", "configuration"]
 
 _APPLICATION = 0x666C6174  # "flat", in the header of the file
 _SCHEMA = f"""
@@ -63,6 +63,11 @@ def configuration(trial: Any) -> dict[str, Any]:
 def address(experiment: str, version: str, config: dict[str, Any]) -> str:
     """Where the journal keeps a trial: the hash of what its numbers depend on."""
     return _hash([experiment, version, config])
+
+
+def short(at: str) -> str:
+    """An address as a manifest has it."""
+    return at[:16]
 
 
 class Journal:

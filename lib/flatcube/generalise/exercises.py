@@ -175,7 +175,7 @@ my_gap.mistake("That is the error on hidden inputs alone.", lambda *given: _erro
 
 
 def _spectra(rng: np.random.Generator) -> list[tuple]:
-    """Targets of one degree, with a constant and without."""
+    """Targets of one degree, with a constant and without; the last one has rounding errors, as a transform has."""
     found = []
     for T, d, w, constant in ((4, 2, 2, 0.8), (5, 2, 3, 0.0), (5, 3, 2, 1.1)):
         sets = [k for k in range(2**T) if k.bit_count() == d]
@@ -183,6 +183,8 @@ def _spectra(rng: np.random.Generator) -> list[tuple]:
         target[rng.choice(sets, w, replace=False)] = rng.integers(3, 9, w) / 10
         target[0] = constant
         found.append(((target + rng.normal(size=2**T) / 10).round(3), target))
+    learned, target = found[-1]
+    found[-1] = learned, target + rng.choice([-1e-16, 1e-16], len(target))
     return found
 
 
@@ -201,9 +203,9 @@ def _spectra(rng: np.random.Generator) -> list[tuple]:
     instances=_spectra,
 )
 def my_split(learned: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """own, low, above from two arrays of coefficients (2^T,), in the order of masks; the constant counts as own."""
+    """own, low, above from coefficients (2^T,) in the order of masks; the constant is own, up to 1e-9 is rounding."""
     size = np.array([bin(k).count("1") for k in range(len(target))])
-    own = target != 0
+    own = np.abs(target) > 1e-9
     degree = size[own].max()
     own[0] = True
     squares = (learned - target) ** 2
@@ -211,9 +213,9 @@ def my_split(learned: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.array([squares[some].sum() for some in places])
 
 
-def _split(learned, target, constant=True, power=2, strict=False):
+def _split(learned, target, constant=True, power=2, strict=False, least=1e-9):
     size = np.array([k.bit_count() for k in range(len(target))])
-    own = target != 0
+    own = np.abs(target) > least
     degree = size[own].max()
     own = own | ((size == 0) & constant) if constant else own & (size > 0)
     errors = np.abs(learned - target) ** power
@@ -224,6 +226,10 @@ def _split(learned, target, constant=True, power=2, strict=False):
 my_split.mistake(
     "Your constant is not among what the target owns.",
     lambda learned, target: _split(learned, target, constant=False),
+)
+my_split.mistake(
+    "A transform leaves rounding errors of about 1e-16, and you take them for components of the target.",
+    lambda *given: _split(*given, least=0),
 )
 my_split.mistake("You add up the errors without squaring them.", lambda *given: _split(*given, power=1))
 my_split.mistake(

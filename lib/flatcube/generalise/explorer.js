@@ -132,6 +132,7 @@ function render({ model, el }) {
   const end = h("b", { "data-value": "end" });
   const ended = h("b");
   const said = h("span", { "data-value": "said" });
+  const bits = h("span");
   const which = h("span");
   const title = (/** @type {string} */ text) => h("p", { class: "fx-title" }, text);
   el.append(
@@ -155,6 +156,7 @@ function render({ model, el }) {
       h(
         "p",
         { class: "fx-sentence", role: "status" },
+        bits,
         which,
         " ",
         end,
@@ -205,8 +207,9 @@ function render({ model, el }) {
     }
     for (const { key, node } of cells) put(node, key, own.numbers[key], short(own.numbers[key]));
     built.textContent = String(state.degree);
+    put(bits, "bits", state.m === 2048 ? 16 : 12);
     which.textContent =
-      `Degree ${state.degree}, ${state.sparsity} component${state.sparsity === 1 ? "" : "s"}, ` +
+      ` bits, degree ${state.degree}, ${state.sparsity} component${state.sparsity === 1 ? "" : "s"}, ` +
       `${state.m} inputs shown: network ${state.seed}`;
     end.textContent = own.fitted ? "fitted its examples" : "did not fit its examples";
     put(ended, "ended", own.numbers.ended);

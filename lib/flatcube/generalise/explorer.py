@@ -2,12 +2,12 @@
 
 State::
 
-    {"m": 1024,        how many of the 4096 inputs were shown
+    {"m": 1024,        how many inputs were shown: 512 or 1024 of 12 bits, or 2048 of 16
      "degree": 3,      of all components of the target
      "sparsity": 4,    how many components
      "seed": 0}        which random function, and which network
 
-The networks are those of ``data/gap.csv`` with 12 bits that stop at a training error of 0.02; numbers have four digits.
+The networks are those of ``data/gap.csv`` that stop at a training error of 0.02; numbers have four digits.
 The components of a target are drawn again from its seed.
 """
 
@@ -24,6 +24,7 @@ from flatcube.generalise import targets
 __all__ = ["GeneraliseExplorer", "Network", "networks"]
 
 PARTS = ("own", "low", "above")
+BITS = {512: 12, 1024: 12, 2048: 16}  # by the inputs shown
 KEPT = ("train", "test", *PARTS, "sensitivity", "norm2", "hand_norm2", "moved2", "trace", "hand_trace", "ended")
 Key = tuple[int, int, int, int]  # m, degree, sparsity, seed
 
@@ -49,7 +50,7 @@ class GeneraliseExplorer(Explorer):
         state = cls.complete(state)
         own = _found(state)
         risk = sum(own.numbers[part] for part in PARTS)
-        shown = {"degree": state["degree"], "seed": state["seed"]}
+        shown = {"degree": state["degree"], "seed": state["seed"], "bits": BITS[state["m"]]}
         shown |= {f"coefficient:{mask}": value for mask, value in own.coefficients.items()}
         shown |= {name: own.numbers[name] for name in KEPT if name not in PARTS}
         shown |= {f"share:{part}": own.numbers[part] / risk for part in PARTS} | own.bounds
@@ -94,14 +95,14 @@ def networks() -> dict[Key, Network]:
         return {}
     found = {}
     for row in store.load("gap"):
-        if row["arm"] == "stop" and row["T"] == "12":
+        if row["arm"] == "stop":
             key = tuple(int(row[name]) for name in ("m", "degree", "sparsity", "seed"))
             found[key] = _network(row, *key)
     return dict(sorted(found.items()))
 
 
 def _network(row: Mapping[str, str], m: int, degree: int, sparsity: int, seed: int) -> Network:
-    components, _ = targets.components(12, degree, sparsity, seed)
+    components, _ = targets.components(BITS[m], degree, sparsity, seed)
     coefficients = {cube.mask(members): _short(weight / 2) for members, weight in components}
     bounds = {"certificate": _short(float(row["certificate"]))}
     if row["fitted"] == "1":

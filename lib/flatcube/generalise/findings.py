@@ -73,10 +73,11 @@ def errors(network: networks.Encoder, given: Sample) -> dict[str, float]:
     }
 
 
-def shown_bits(given: Sample) -> torch.Tensor:
-    """Up to 256 of the inputs that are shown, as bits (·, T)."""
+def shown_bits(given: Sample, *, hidden: bool = False) -> torch.Tensor:
+    """Up to 256 of the inputs that are shown, or of those that are ``hidden``, as bits (·, T)."""
     T = len(checks.instance(given, "given", Sample).table).bit_length() - 1
-    some = given.shown[:: math.ceil(len(given.shown) / _MOST)]
+    places = given.hidden if checks.flag(hidden, "hidden") else given.shown
+    some = places[:: math.ceil(len(places) / _MOST)]
     return torch.as_tensor(cube.to_bits(cube.points(T)[some])).long()
 
 

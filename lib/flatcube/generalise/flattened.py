@@ -10,7 +10,8 @@ kind *parities* (its arm *stop*), and those of ``random_functions`` for *coins*,
 
 A row is one network. ``train`` and ``test`` are mean squared errors on inputs shown and hidden, ``fitted`` says whether
 train is below the goal; ``sensitivity`` is that of the outputs, or for coins that of their signs; ``moved2`` is
-‖θ − θ₀‖², ``trace`` 2E‖∇f̂‖² over inputs shown; ``certificate`` is for parities only, where positions are not trained.
+‖θ − θ₀‖², ``trace`` 2E‖∇f̂‖² over inputs shown and ``trace_hidden`` the same over hidden ones, up to 256 each;
+``certificate`` is for parities only, where positions are not trained.
 """
 
 import math
@@ -69,7 +70,9 @@ def trial(trial: Trial) -> list[dict[str, object]]:
             | {"seed": seed, "ended": int(run.ended[k]), "fitted": int(run.converged[k])}
             | {"train": float(losses[given[k].shown].mean()), "test": float(losses[given[k].hidden].mean())}
             | {"sensitivity": float(sensitivity.average(read)), "moved2": findings.distance(network, first[k])}
-            | {"trace": findings.account(network, findings.shown_bits(given[k]))[1], "certificate": sure}
+            | {"trace": findings.account(network, findings.shown_bits(given[k]))[1]}
+            | {"trace_hidden": findings.account(network, findings.shown_bits(given[k], hidden=True))[1]}
+            | {"certificate": sure}
         )
     return rows
 
@@ -124,19 +127,39 @@ def pairs(rows: Iterable[dict], kind: str, arm: str) -> list[tuple[dict, dict]]:
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``arms``: for each kind and arm but the plain one how many networks there are, how many pairs fitted, and for
     some numbers the median ratio to the plain network, in how many pairs they are less, and the p-value of a two-sided
-    sign test. ``gap`` is test − train, and as it may be negative it has no ratio: medians, pushed and plain."""
-    rows, found = list(rows), []
+    sign test. ``gap`` is test − train, and as it may be negative it has no ratio: in how many pairs it is less.
+
+    ``classes``: for each of these and each class of functions the pairs, and for ``train``, ``test`` and ``gap`` the
+    medians, pushed and plain, and in how many pairs they are less."""
+    rows, found, classes = list(rows), [], []
     for kind, arm in dict.fromkeys((row["kind"], row["arm"]) for row in rows if row["arm"] != "plain"):
         both = pairs(rows, kind, arm)
+        classes += _by_class(both, kind, arm)
         line: dict[str, object] = {"kind": kind, "arm": arm, "pairs": len(both)}
         line["runs"] = sum((row["kind"], row["arm"]) == (kind, arm) for row in rows)
-        for name in ("trace", "sensitivity", "moved2", "ended", "certificate"):
+        for name in ("trace", "trace_hidden", "sensitivity", "moved2", "ended", "certificate", "train", "test"):
             values = [(one[name], other[name]) for one, other in both if not math.isnan(one[name])]
             line |= {name: _middle(a / b for a, b in values)} | _signs(values, name)
-        gaps = [tuple(row["test"] - row["train"] for row in pair) for pair in both]
-        line |= {"gap": _middle(a for a, _ in gaps), "gap_plain": _middle(b for _, b in gaps)} | _signs(gaps, "gap")
+        found.append(line | _signs([(_gap(one), _gap(other)) for one, other in both], "gap"))
+    return {"arms": found, "classes": classes}
+
+
+def _gap(row: dict) -> float:
+    return row["test"] - row["train"]
+
+
+def _by_class(both: list[tuple[dict, dict]], kind: str, arm: str) -> list[dict[str, object]]:
+    """One line for each degree and sparsity: errors and gaps in the median, as gaps may not be pooled over classes."""
+    found = []
+    for degree, sparsity in dict.fromkeys((one["degree"], one["sparsity"]) for one, _ in both):
+        own = [pair for pair in both if (pair[0]["degree"], pair[0]["sparsity"]) == (degree, sparsity)]
+        line = {"kind": kind, "arm": arm, "degree": int(degree), "sparsity": int(sparsity), "pairs": len(own)}
+        for name in ("train", "test", "gap"):
+            values = [tuple(_gap(row) if name == "gap" else row[name] for row in pair) for pair in own]
+            line |= {name: _middle(a for a, _ in values), f"{name}_plain": _middle(b for _, b in values)}
+            line[f"{name}_less"] = _signs(values, name)[f"{name}_less"]
         found.append(line)
-    return {"arms": found}
+    return found
 
 
 def _middle(values: Iterable[float]) -> float:
@@ -176,7 +199,7 @@ def _book() -> list[Trial]:
 
 EXPERIMENT = Experiment(
     name="flattened",
-    version="1",
+    version="2",
     title="Networks that are pushed towards flat places",
     figures="beyond the papers",
     grids={

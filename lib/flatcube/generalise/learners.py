@@ -102,6 +102,15 @@ class _OneHot(networks.Ensemble):
         return networks.Encoder(self.config, parameters=held | {"positions": self.positions[0]})
 
 
+def _held(first: Sequence[networks.Encoder], kind: networks.Config, seeds: Sequence[int]) -> list[dict[str, Tensor]]:
+    """The parameters of given networks by name, one for each seed."""
+    if len(checks.several(first, "first", networks.Encoder, 1)) != len(seeds):
+        raise ValueError(f"first: expected {len(seeds)}, one for each sample, got {len(first)}")
+    if any(one.config != kind for one in first):
+        raise ValueError("first: expected networks of the given kind, got others")
+    return [{name: p.detach() for name, p in one.named_parameters()} for one in first]
+
+
 def learn(
     samples: Sequence[Sample],
     settings: training.Settings,
@@ -109,16 +118,20 @@ def learn(
     *,
     seeds: Sequence[int],
     logits: float = 1.5,
+    first: Sequence[networks.Encoder] | None = None,
 ) -> tuple[training.Run, list[networks.Encoder]]:
-    """One network for each sample, trained on what it shows; the run, and the networks as they were drawn."""
+    """One network for each sample, trained on what it shows; the run, and the networks with which it began.
+
+    These are drawn from the seeds, or given as ``first``, so that training goes on from there.
+    """
     given = checks.several(samples, "samples", Sample, 1)
     for each in given:
         checks.shape(each.table.shape, "samples", (2 ** checks.instance(kind, "kind", networks.Config).n,))
     seeds = [checks.integer(seed, "seeds", 0) for seed in checks.several(seeds, "seeds", (int, np.integer))]
     if len(seeds) != len(given):
         raise ValueError(f"seeds: expected {len(given)}, one for each sample, got {len(seeds)}")
-    first = [drawn(kind, seed=seed, logits=logits) for seed in seeds]
-    ensemble = _OneHot(kind, {name: torch.stack([one[name] for one in first]) for name in first[0]})
+    begin = [drawn(kind, seed=seed, logits=logits) for seed in seeds] if first is None else _held(first, kind, seeds)
+    ensemble = _OneHot(kind, {name: torch.stack([one[name] for one in begin]) for name in begin[0]})
     points = cube.points(kind.n)
     tasks = [training.Task(each.table, kind.n, inputs=points[each.shown]) for each in given]
     run = training.train(ensemble, tasks, settings, seeds=seeds, progress=False)

@@ -10,8 +10,10 @@ new encoders over the whole cube, ``sharp_shown`` and ``sharp_target_shown`` ove
 ``error_target`` are what is left of their errors, ``train`` and ``hidden`` those of the first one, in squares and in
 shares of wrong signs. Targets are ±1.
 
-HR: n = 10, ten functions, ten training sets of each size, five new encoders for each. At book scale there is one of
-each for every function, and the encoders are smaller than HR's.
+HR: n = 10, ten functions, ten training sets of each size, five new encoders for each. At book scale there are three
+``draw``s of each size, with one new encoder for each, and the encoders are smaller than HR's. First weights, batches
+and shifts are drawn anew with the sets. Statistics are over functions: what is compared is averaged over the draws of a
+function first.
 """
 
 import math
@@ -29,7 +31,17 @@ from flatcube.experiments.trends import verdict
 from flatcube.generalise import completions, findings, learners
 from flatcube.sharpness.landscape import Landscape, random_vectors
 
-__all__ = ["Trial", "first_networks", "trial", "squares", "summary", "interval", "measured", "EXPERIMENT"]
+__all__ = [
+    "Trial",
+    "first_networks",
+    "trial",
+    "squares",
+    "summary",
+    "by_function",
+    "interval",
+    "measured",
+    "EXPERIMENT",
+]
 
 RHO = 0.02
 _FIT = 0.05  # mean squared error below which a network counts as one of its function
@@ -38,7 +50,7 @@ SEEN = 0.01  # the same for first networks, on the inputs shown
 
 @dataclass(frozen=True)
 class Trial:
-    """One random function, all sizes of training sets."""
+    """One random function, and one draw of training sets of all sizes."""
 
     seed: int
     n: int = 10
@@ -50,17 +62,28 @@ class Trial:
     batch: int = 128
     rate: float = 2e-3
     directions: int = 30
+    draw: int = 0
 
     def __post_init__(self) -> None:
         checks.integer(self.n, "n", 1, 14)
+        checks.integer(self.draw, "draw", 0)
         for size in self.sizes:
             checks.integer(size, "sizes", 1, 2**self.n - 1)
+
+    @property
+    def start(self) -> int:
+        """The seed of first weights, batches and shifts."""
+        return self.seed + 1000 * self.draw
+
+    def rng(self, size: int, what: int = 0) -> np.random.Generator:
+        """Random numbers for a size: ``what`` is 0 for the inputs shown, 1 for the completion, 2 for a control set."""
+        return np.random.default_rng([self.seed, size, what, self.draw])
 
 
 def first_networks(trial: Trial) -> tuple[list[learners.Sample], list[training.Run]]:
     """For each size what is shown of f, and an encoder that was trained on it, alone in its run."""
     f = cube.random_boolean(trial.n, rng=[trial.seed, 0])
-    given = [learners.sample(f, size, rng=[trial.seed, size]) for size in trial.sizes]
+    given = [learners.sample(f, size, rng=trial.rng(size)) for size in trial.sizes]
     points = cube.points(trial.n)
     tasks = [training.Task(f, trial.n, inputs=points[each.shown]) for each in given]
     return given, [_train(trial, [task], SEEN) for task in tasks]
@@ -76,10 +99,10 @@ def trial(trial: Trial) -> list[dict[str, object]]:
     sharp = [squares(member, trial) for member in second.ensemble.members()]
     rows = []
     for k, (each, g) in enumerate(zip(given, extrapolated, strict=True)):
-        completion = completions.random_completion(each, rng=[trial.seed, trial.sizes[k], 1])
+        completion = completions.random_completion(each, rng=trial.rng(trial.sizes[k], 1))
         own, target = sharp[1 + k], sharp[0]
         rows.append({
-            "seed": trial.seed, "n": trial.n, "size": trial.sizes[k], "steps": trial.steps,
+            "seed": trial.seed, "draw": trial.draw, "n": trial.n, "size": trial.sizes[k], "steps": trial.steps,
             "train": float(np.square(outputs[k] - f)[each.shown].mean()), "ended": int(first[k].ended[0]),
             "hidden": float((g != f)[each.hidden].mean()), "target": float(sensitivity.average(f)),
             "sensitivity": float(sensitivity.average(g)), "completion": float(sensitivity.average(completion)),
@@ -95,12 +118,12 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def _train(trial: Trial, tasks: list[training.Task], goal: float | None) -> training.Run:
     """Encoders with the same first weights and batches, one for each task, until the goal or to the end."""
     config = networks.Config(n=trial.n, width=trial.width, heads=trial.heads, hidden=trial.hidden)
-    ensemble = networks.Ensemble(config, seeds=[trial.seed] * len(tasks), dtype=torch.float32)
+    ensemble = networks.Ensemble(config, seeds=[trial.start] * len(tasks), dtype=torch.float32)
     settings = training.Settings(
         steps=trial.steps, batch=trial.batch, rate=trial.rate, decay=0.0, every=min(100, trial.steps),
         goal=goal or _FIT, after=None if goal is None else 0,
     )  # fmt: skip
-    return training.train(ensemble, tasks, settings, seeds=[trial.seed] * len(tasks), progress=False)
+    return training.train(ensemble, tasks, settings, seeds=[trial.start] * len(tasks), progress=False)
 
 
 def squares(model: nn.Module, trial: Trial, rho: float = RHO) -> np.ndarray:
@@ -109,7 +132,7 @@ def squares(model: nn.Module, trial: Trial, rho: float = RHO) -> np.ndarray:
     Every entry of a shift is Gaussian with standard deviation ρ.
     """
     land = Landscape(model, torch.as_tensor(cube.to_bits(cube.points(trial.n))).long())
-    shifts = random_vectors(trial.directions, land.theta, seed=trial.seed, chunk=10)
+    shifts = random_vectors(trial.directions, land.theta, seed=trial.start, chunk=10)
     return torch.cat([(land.outputs(rho * some) - land.base).double().square() for some in shifts]).numpy()
 
 
@@ -117,26 +140,36 @@ def squares(model: nn.Module, trial: Trial, rho: float = RHO) -> np.ndarray:
 
 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
-    """``sizes``: for every size the means, how many first networks ``fitted`` and of how many pairs ``both`` new ones
-    did; over these, the mean ratios of sharpness, g to f, with their 95 % intervals, and of training set to cube."""
+    """``sizes``: for every size the means, how many first ``networks`` there are and ``fitted``, and of how many pairs
+    ``both`` new ones did; over these, the mean ratios of sharpness, g to f, and of training set to cube, with 95 %
+    intervals over functions."""
     rows = [{name: float(value) for name, value in row.items()} for row in rows]
     found = []
     for size in sorted({row["size"] for row in rows}):
         own = [row for row in rows if row["size"] == size]
         both = [row for row in own if max(row["error"], row["error_target"]) < _FIT]
-        line: dict[str, object] = {"size": int(size), "functions": len(own), "both": len(both)}
+        line: dict[str, object] = {"size": int(size), "functions": len({row["seed"] for row in own})}
+        line |= {"networks": len(own), "both": len(both)}
         line["fitted"] = sum(row["train"] < SEEN for row in own)
         line |= {name: _mean(own, name) for name in ("target", "completion", "sensitivity", "hidden")}
         line |= {name: _mean(both, name) for name in ("sharp", "sharp_target")}
-        line |= interval([row["sharp"] / row["sharp_target"] for row in both], "flatter")
-        line |= interval([row["sharp_shown"] / row["sharp"] for row in both], "shown")
-        line |= interval([row["sharp_target_shown"] / row["sharp_target"] for row in both], "target_shown")
+        for name, over, under in (("flatter", "sharp", "sharp_target"), ("shown", "sharp_shown", "sharp"),
+                                  ("target_shown", "sharp_target_shown", "sharp_target")):  # fmt: skip
+            line |= interval(by_function((row["seed"], row[over] / row[under]) for row in both), name)
         found.append(line)
     return {"sizes": found}
 
 
 def _mean(rows: list[dict], name: str) -> float:
     return float(np.mean([row[name] for row in rows])) if rows else math.nan
+
+
+def by_function(values: Iterable[tuple[float, float]]) -> list[float]:
+    """The mean value of each function, from pairs of its seed and a value of one of its draws."""
+    found: dict[float, list[float]] = {}
+    for seed, value in values:
+        found.setdefault(seed, []).append(value)
+    return [float(np.mean(some)) for some in found.values()]
 
 
 def interval(values: list[float], name: str) -> dict[str, float]:
@@ -150,8 +183,8 @@ def interval(values: list[float], name: str) -> dict[str, float]:
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:
     """HR-F4 agrees if for every size g is less sensitive than f and than the completion, more so for each smaller size,
-    and new encoders for g on the whole cube are flatter than those for f, all by paired one-sided t tests at 0.05; in
-    part, if some of these hold.
+    and new encoders for g on the whole cube are flatter than those for f, all by paired one-sided t tests at 0.05 over
+    functions; in part, if some of these hold.
 
     HR-F15 agrees if for every size, for f and for g, the 95 % interval of the mean ratio of sharpness on the training
     set to that on the cube lies between 0.9 and 1.1; in part, if some do. As in HR these are the new encoders, which
@@ -172,10 +205,11 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     )
     whole = tables[-1]
     statement = (
-        f"n = {rows[0]['n']:.0f}, {whole['functions']} random functions, as(f) = {whole['target']:.2f}, completions "
+        f"n = {rows[0]['n']:.0f}, {whole['functions']} random functions, {whole['networks'] / whole['functions']:.3g} "
+        f"training sets of each size for each, as(f) = {whole['target']:.2f}, completions "
         f"{whole['completion']:.2f}. Sensitivity of the extrapolated function, mean ratio of sharpness (of new "
         f"encoders, trained on the whole cube) with its 95 % interval: {told}. {sum(rules)} of {len(rules)} paired "
-        "tests at 0.05 hold. HR: ten training sets of each size and five new networks for each."
+        "tests over functions at 0.05 hold. HR: ten training sets of each size and five new networks for each."
     )
     ratios = [(line[name], line[f"{name}_low"], line[f"{name}_high"]) for line in tables
               for name in ("shown", "target_shown")]  # fmt: skip
@@ -193,11 +227,12 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
 
 
 def _less(one: list[dict], name: str, other: list[dict], than: str) -> bool:
-    """Whether a number is less than another of the same function, by a paired one-sided t test at 0.05."""
-    others = {row["seed"]: row[than] for row in other}
-    pairs = [(row[name], others[row["seed"]]) for row in one if row["seed"] in others]
-    differences = [a - b for a, b in pairs]
-    if len(pairs) < 2:
+    """Whether a number is less than another of the same draw, by a one-sided t test at 0.05 over the mean differences
+    of the functions."""
+    others = {(row["seed"], row["draw"]): row[than] for row in other}
+    pairs = [(row, others.get((row["seed"], row["draw"]))) for row in one]
+    differences = by_function((row["seed"], row[name] - value) for row, value in pairs if value is not None)
+    if len(differences) < 2:
         return False
     if np.ptp(differences) < 1e-9:
         return differences[0] < -1e-9
@@ -220,10 +255,10 @@ EXPERIMENT = Experiment(
     title="Random functions seen in part: sensitivity and sharpness of what is made of them",
     figures="HR Figs 4, 15",
     grids={
-        "live": [Trial(seed, 4, (4, 8), 60, 8, 2, 8, 16, 1e-2, 10) for seed in range(2)],
-        "book": [Trial(seed) for seed in range(10)],
-        "paper": [Trial(1000 * k + seed, width=128, heads=2, hidden=128, batch=1024, steps=10_000, rate=3e-4,
-                        directions=100) for seed in range(10) for k in range(10)],
+        "live": [Trial(seed, 4, (4, 8), 60, 8, 2, 8, 16, 1e-2, 10, draw) for seed in range(2) for draw in range(2)],
+        "book": [Trial(seed, draw=draw) for draw in range(3) for seed in range(10)],
+        "paper": [Trial(seed, width=128, heads=2, hidden=128, batch=1024, steps=10_000, rate=3e-4, directions=100,
+                        draw=draw) for seed in range(10) for draw in range(10)],
     },
     trial=trial,
     cost=cost,

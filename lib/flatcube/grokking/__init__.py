@@ -16,7 +16,7 @@ __all__, __getattr__, __dir__ = door(
         "cycles": ["waves", "harmonics", "gini", "effective", "turning"],
         "adder": ["Adder", "pairs", "split"],
         "circle": ["by_hand", "margins"],
-        "readings": ["Readings", "Probabilities", "swaps"],
+        "readings": ["Readings", "swaps"],
         "watching": ["Trial", "training"],
         "phases": ["curves", "events", "phase", "described", "leads"],
     },

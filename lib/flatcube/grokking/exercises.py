@@ -152,10 +152,10 @@ my_adder.mistake("One ReLU for each direction is half a fold.",
 
 
 def _curves(rng: np.random.Generator) -> list[tuple]:
-    """Fixed: conditions that hold once too early, and values between the two thresholds; then random ones."""
+    """Fixed: conditions that hold once too early, values on and between thresholds; then random ones."""
     epochs = np.arange(0, 100, 10)
-    train = np.array([0.0, 0.5, 0.96, 1.0, 0.97, 1.0, 1.0, 1.0, 1.0, 1.0])
-    test = np.array([0.0, 0.12, 0.04, 0.05, 0.05, 0.08, 0.2, 0.5, 0.97, 0.995])
+    train = np.array([0.0, 0.5, 0.96, 1.0, 0.97, 0.99, 1.0, 1.0, 1.0, 1.0])
+    test = np.array([0.0, 0.12, 0.04, 0.05, 0.05, 0.08, 0.1, 0.5, 0.95, 0.995])
     found = [(epochs, train, test)]
     for _ in range(2):
         rise, late = (np.clip(np.cumsum(rng.uniform(0, step, 10)), 0, 1) for step in (0.9, 0.35))
@@ -165,10 +165,10 @@ def _curves(rng: np.random.Generator) -> list[tuple]:
     return [*found, (epochs, train, never)]
 
 
-def _moments(epochs, train, test, rules=(0.99, 0.1, 0.95), first=False, before=False):
+def _moments(epochs, train, test, rules=(0.99, 0.1, 0.95), first=False, before=False, strict=False):
     found = []
     for values, least in zip((train, test, test), rules, strict=True):
-        holds = values >= least
+        holds = values > least if strict else values >= least
         at = int(np.argmax(holds)) if first else len(holds) - int(np.argmin(holds[::-1])) if not holds.all() else 0
         at = max(at - 1, 0) if before else at
         found.append(float(epochs[at]) if at < len(epochs) else np.inf)
@@ -203,6 +203,7 @@ my_phases.mistake("You give the last reading before the condition holds.", lambd
 my_phases.mistake("Memorising ends at 0.99, not at 0.95.", lambda *given: _moments(*given, rules=(0.95, 0.1, 0.95)))
 my_phases.mistake("The last phase begins at 0.95, not at 0.99.",
                   lambda *given: _moments(*given, rules=(0.99, 0.1, 0.99)))  # fmt: skip
+my_phases.mistake("A share that is reached exactly is enough: ≥, not >.", lambda *given: _moments(*given, strict=True))
 
 
 # --- the open one -----------------------------------------------------------------------------------------------------
@@ -216,7 +217,8 @@ class Choice:
 
 
 def _choices(rng: np.random.Generator) -> list[tuple]:
-    return [(Choice(p, count),) for p in (31, 43, 59) for count in (4, 5)]
+    primes = rng.choice((29, 31, 37, 41, 43, 47, 53, 59, 61), 3, replace=False)
+    return [(Choice(int(p), count),) for p in primes for count in (4, 5)]
 
 
 def _missing(out: object, choice: Choice) -> float:

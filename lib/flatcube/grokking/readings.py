@@ -8,14 +8,14 @@ from flatcube.grokking import cycles
 from flatcube.grokking.adder import Adder, pairs, split
 from flatcube.sharpness.landscape import random_source
 
-__all__ = ["Probabilities", "Readings", "swaps"]
+__all__ = ["Readings", "swaps"]
 
 NOISE = 0.1  # VA's standard deviation on every coordinate of an embedding
 _OWN = 0.8  # the same in units of the embeddings' size, equal at the start: 0.1 = 0.8 · (1/8) at width 64
 _INPUTS, _DIRECTIONS, _SHIFT = 256, 8, 0.01
 
 
-class Probabilities(nn.Module):
+class _Probabilities(nn.Module):
     """softmax of a network's scores: what sharpness looks at, because it has a scale of its own."""
 
     def __init__(self, network: nn.Module) -> None:
@@ -115,4 +115,4 @@ class Readings:
 
     def _sharpness(self, model: Adder, rho: float) -> float:
         options = {"rho": rho, "directions": _DIRECTIONS, "seed": self.seed, "exclude": ()}
-        return sharpness.average_direction(Probabilities(model), self.some, **options).value
+        return sharpness.average_direction(_Probabilities(model), self.some, **options).value

@@ -15,8 +15,7 @@ __all__, __getattr__, __dir__ = door(
     {
         "models": ["shapes", "drawn", "Minimal", "to_text", "from_text"],
         "readings": [
-            "CLEAR", "mass", "clear_rows", "even", "explained", "turns", "trapezoid", "shares", "ablated", "patched",
-            "swapped",
+            "mass", "clear_rows", "even", "explained", "turns", "trapezoid", "shares", "ablated", "patched", "swapped",
         ],
         "stars": ["star", "assembled"],
     },

@@ -77,6 +77,12 @@ def _row(least: float, each: float, first: int = 1):
     return found
 
 
+def _first_best(attention: np.ndarray, members: tuple) -> int:
+    """The row with the largest mass, if it passes."""
+    best = _row(-1.0, 0.0)(attention, members)
+    return best if _row(0.8, 0.5)(attention[[best - 1]], members) else 0
+
+
 @exercise(
     "18.2",
     "Which row?",
@@ -104,6 +110,10 @@ my_row.mistake(
 )
 my_row.mistake(
     "You name the row with the largest mass even if no row passes. Then the answer is 0.", _row(-1.0, 0.0)
+)
+my_row.mistake(
+    "You take the row with the largest mass first, and test only that one. Another row may pass where it fails.",
+    _first_best,
 )
 my_row.mistake("You ask each member for a whole equal share, 1/d. Half of it, 1/(2d), is enough.", _row(0.8, 0.999))
 my_row.mistake("You count positions from 0. The answer 0 means that there is none.", _row(0.8, 0.5, 0))
@@ -323,6 +333,10 @@ my_star.mistake(
     ),
 )
 my_star.mistake(
+    "The hub is right, but your row does not add up to 1: divide the weights of the other bits by their sum.",
+    lambda hub, leaves, weights, T: _placed(hub, leaves, T, 1 / (len(hub) + 1), np.array(weights) / (len(hub) + 1)),
+)
+my_star.mistake(
     "That is the row of the heaviest component alone. The others would be lost.",
     lambda hub, leaves, weights, T: _placed(
         hub, leaves, T, 1 / (len(hub) + 1), (np.array(weights) == max(weights)) / (len(hub) + 1)
@@ -337,7 +351,8 @@ _T, _D = 10, 2
 
 @dataclass(frozen=True)
 class Look:
-    """A network seen from inside, without its outputs: attention (10, 10), weights (10,), spread of what is held."""
+    """A network seen from inside, without its outputs: attention (10, 10), weights (10,), and ``spread`` (10,), the
+    standard deviation over all inputs of what each position holds."""
 
     attention: np.ndarray
     mix: np.ndarray
@@ -370,7 +385,8 @@ def _looks(rng: np.random.Generator) -> list[tuple]:
         idle = [rng.dirichlet(np.full(_T, 0.4)) for _ in range(_T - 5)]
         attention = np.array([*rows, *decoys, *idle])
         mix = np.concatenate([[1.0, 0.7, 0.5, 0.8, -0.8], 0.01 * rng.normal(size=_T - 5)])
-        spread = np.concatenate([np.full(5, 0.5), rng.uniform(0.2, 0.8, _T - 5)])
+        star = 0.5 * np.hypot(light, 1 - light)  # of light · even + (1 − light) · even, which are independent
+        spread = np.concatenate([[0.5, star, star, 0.5, 0.5], rng.uniform(0.1, 0.5, _T - 5)])
         order = rng.permutation(_T)
         sets = tuple(tuple(sorted((i + 1, j + 1))) for i, j in ((a, b), (hub, one), (hub, two)))
         trials.append((Look(attention[order], mix[order], spread[order], 3, sets),))

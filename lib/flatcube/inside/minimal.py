@@ -8,35 +8,32 @@ until the error on these is below 0.02. ``recovered`` of its components have a r
 have one after it (``elsewhere``). ``mass`` is the mean of the largest mass over components, ``mass_most`` and
 ``mass_least`` those of the components with the largest and the smallest weight. Over the recovered components, means
 of: ``parity`` and ``trapezoid``, R² of what the row holds against the component's parity and the hand-built wave;
-``turns``,
-how often the wave turns over what the row reads (d − 1 are needed); ``own`` and ``other``, what ablation leaves of the
-component's coefficient and of the others'; ``told`` and ``forbidden``, errors after a patch (``readings.patched``).
-``swapped`` is the error with all recovered components replaced by the hand-built circuit, one after the other, in the
-mean; ``wrong`` the same for random sets. Without a recovered component these are not numbers.
+``turns``, how often the wave turns over what the row reads (d − 1 are needed, if attention is the same at every input);
+``own`` and ``other``, what ablation leaves of the sizes of the component's coefficient and of the others'; ``told`` and
+``forbidden``, errors after a patch (``readings.patched``). ``swapped`` is the error with a recovered component replaced
+by the hand-built circuit, ``wrong`` the same for a random set. Without a recovered component these are not numbers.
+
+The row of a star (``stars``) may be clear for its heaviest component. So functions without a star are counted once
+more for themselves.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from scipy import stats
 
 from flatcube import checks, cube, training
 from flatcube.experiments.engine import Experiment
-from flatcube.experiments.trends import verdict
 from flatcube.generalise import learners
 from flatcube.inside import readings
+from flatcube.inside._minimal_rules import CELL, MEANS, Parts, measured, one_function, summary
 from flatcube.inside.models import Minimal, Minimals, drawn
-from flatcube.sampling import proportion
 
 __all__ = ["Trial", "functions", "learned", "trial", "summary", "measured", "cost", "EXPERIMENT"]
 
 _POINTS = 4096  # inputs on which networks are looked at
-_CELL = ("T", "m", "degree", "sparsity")
-_MEANS = ("parity", "trapezoid", "turns", "own", "other", "told", "forbidden", "swapped", "wrong")
 
 
 @dataclass(frozen=True)
@@ -57,13 +54,13 @@ class Trial:
         checks.several(self.seeds, "seeds", int, 1)
 
 
-def functions(trial: Trial) -> tuple[list[list[tuple[tuple[int, ...], float]]], list[learners.Sample]]:
+def functions(trial: Trial) -> tuple[list[Parts], list[learners.Sample]]:
     """The components of every function, and what is shown of it."""
     found, given = [], []
     for seed in trial.seeds:
-        rng = np.random.default_rng([seed, trial.T, trial.degree, trial.sparsity])
-        found.append(cube.random_components(trial.T, trial.degree, trial.sparsity, rng=rng))
-        given.append(learners.sample(cube.even_sum(found[-1], trial.T), trial.m, rng=rng))
+        components, rng = one_function(seed, trial.T, trial.degree, trial.sparsity)
+        found.append(components)
+        given.append(learners.sample(cube.even_sum(components, trial.T), trial.m, rng=rng))
     return found, given
 
 
@@ -92,7 +89,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
         model, f = run.ensemble.member(k), given[k].table[places]
         with torch.no_grad():
             test = np.square(model(torch.as_tensor(bits)).double().numpy() - f)[~np.isin(places, given[k].shown)].mean()
-        row = {name: getattr(trial, name) for name in _CELL} | {"seed": seed, "ended": int(run.ended[k])}
+        row = {name: getattr(trial, name) for name in CELL} | {"seed": seed, "ended": int(run.ended[k])}
         row |= {"fitted": int(run.converged[k]), "train": float(run.errors[k]), "test": float(test)}
         row |= {"weights": sum(p.numel() for p in model.parameters())}
         rows.append(row | _inside(model, first[k], bits, f, components[k], np.random.default_rng([seed, 1])))
@@ -100,9 +97,8 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 
 
 def _inside(
-    model: Minimal, first: Minimal, bits: np.ndarray, f: np.ndarray, components: list[tuple[tuple[int, ...], float]],
-    rng: np.random.Generator,
-) -> dict[str, float]:  # fmt: skip
+    model: Minimal, first: Minimal, bits: np.ndarray, f: np.ndarray, components: Parts, rng: np.random.Generator
+) -> dict[str, float]:
     """What the attention of a network has to do with components, and what its circuits do."""
     sets, weights = zip(*components, strict=True)
     T, degree = bits.shape[1], len(sets[0])
@@ -119,7 +115,7 @@ def _inside(
         "mass_least": float(best[np.argmin(weights)]),
     }
     looked = [_circuit(model, bits, f, components, k, attention, rng) for k in recovered]
-    return found | {name: float(np.mean([one[name] for one in looked])) if looked else math.nan for name in _MEANS}
+    return found | {name: float(np.mean([one[name] for one in looked])) if looked else math.nan for name in MEANS}
 
 
 def _random_set(T: int, size: int, rng: np.random.Generator) -> tuple[int, ...]:
@@ -162,89 +158,6 @@ def _circuit(
         "swapped": readings.swapped(model, bits, f, rows, members),
         "wrong": readings.swapped(model, bits, f, rows, wrong),
     }
-
-
-# --- what it says -----------------------------------------------------------------------------------------------------
-
-
-def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
-    """``cells``: for every class, networks, how many ``fitted``, of these how many recovered ``some`` or ``all`` of
-    their components, how many had some before training; medians of what was measured inside of them."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
-    found = []
-    for key in dict.fromkeys(tuple(row[name] for name in _CELL) for row in rows):
-        own = [row for row in rows if tuple(row[name] for name in _CELL) == key]
-        kept = [row for row in own if row["fitted"]]
-        line = {name: int(value) for name, value in zip(_CELL, key, strict=True)}
-        line |= {"runs": len(own), "fitted": len(kept), "some": sum(row["recovered"] > 0 for row in kept)}
-        line |= {"all": sum(row["recovered"] == row["sparsity"] for row in kept)}
-        line |= {name: sum(row[name] > 0 for row in kept) for name in ("untrained", "elsewhere")}
-        for name in ("test", "mass", *_MEANS):
-            values = [row[name] for row in kept if not math.isnan(row[name])]
-            line[name] = float(np.median(values)) if values else math.nan
-        found.append(line)
-    return {"cells": found}
-
-
-def measured(rows: list[dict]) -> list[dict[str, str]]:
-    """What the rows say of SP-F5, SP-F5M and SP-A-MIN, by networks that fitted."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
-    kept = [row for row in rows if row["fitted"] and row["degree"] > 1]
-    return [_rows_of_attention(kept), _waves(kept), _converged(rows)]
-
-
-def _rows_of_attention(kept: list[dict]) -> dict[str, str]:
-    """SP-F5 agrees if most networks recover a component (the 95 % interval is above ½), more than did before training
-    (Fisher's exact test at 0.05), and the component with the least weight has less mass than that with the largest
-    (paired one-sided Wilcoxon test at 0.05); in part, if some of these hold."""
-    some, before = (sum(row[name] > 0 for row in kept) for name in ("recovered", "untrained"))
-    low, high = proportion(some, len(kept), 0.95)
-    more = stats.fisher_exact([[some, len(kept) - some], [before, len(kept) - before]], alternative="greater").pvalue
-    differences = [row["mass_least"] - row["mass_most"] for row in kept if row["sparsity"] > 1]
-    p = stats.wilcoxon(differences, alternative="less").pvalue if np.any(differences) else 1.0
-    whole = sum(row["recovered"] == row["sparsity"] for row in kept)
-    medians = {name: float(np.median([row[name] for row in kept if not math.isnan(row[name])])) for name in _MEANS}
-    elsewhere = sum(row["elsewhere"] > 0 for row in kept)
-    parts = (sum(int(row[name]) for row in kept) for name in ("recovered", "sparsity"))
-    statement = (
-        f"{len(kept)} networks of degree 2 and more that fit: {some} have a row with 0.8 of its attention on a "
-        f"component, spread over its members ({low:.0%} to {high:.0%}), {whole} one for every component, together "
-        f"{' of '.join(map(str, parts))} components; before training {before} (Fisher's exact test: p = {more:.2g}), "
-        f"on random sets of the same size {elsewhere}. The component of least weight has less mass than that of "
-        f"largest, by {-np.mean(differences):.2f} in the mean (Wilcoxon: p = {p:.2g}). Medians: ablating these rows "
-        f"leaves {medians['own']:.2f} of the component's coefficient and {medians['other']:.2f} of the others'; a "
-        f"patch gives what the circuit predicts up to {medians['told']:.2g}, against {medians['forbidden']:.2g}; with "
-        f"the hand-built circuit in its place the error is {medians['swapped']:.2g}, with that for another set "
-        f"{medians['wrong']:.2g}."
-    )
-    rules = [low > 0.5, more < 0.05, p < 0.05]
-    return {"id": "SP-F5", "verdict": verdict(rules), "statement": statement}
-
-
-def _waves(kept: list[dict]) -> dict[str, str]:
-    """SP-F5M agrees if in most networks with a recovered component its wave turns d − 1 times or more in the mean (the
-    95 % interval is above ½); in part, if some do."""
-    looked = [row for row in kept if row["recovered"]]
-    often = sum(row["turns"] >= row["degree"] - 1 for row in looked)
-    low, high = proportion(often, len(looked), 0.95)
-    parity, shape = (float(np.median([row[name] for row in looked])) for name in ("parity", "trapezoid"))
-    statement = (
-        f"Over what its row reads, the wave turns d − 1 times or more in {often} of {len(looked)} networks ({low:.0%} "
-        f"to {high:.0%}). What the row holds follows the parity of its component with R² = {parity:.2f} in the median, "
-        f"and the hand-built trapezoid, in units that fit best, with {shape:.2f}."
-    )
-    judged = "agrees" if low > 0.5 else "agrees in part" if often else "differs"
-    return {"id": "SP-F5M", "verdict": judged, "statement": statement}
-
-
-def _converged(rows: list[dict]) -> dict[str, str]:
-    """SP-A-MIN agrees if in every class of degree 1 or 2 most networks fit (the 95 % interval is above ½); in part, if
-    in some."""
-    cells = [line for line in summary(rows)["cells"] if line["degree"] <= 2]
-    rules = [proportion(line["fitted"], line["runs"], 0.95)[0] > 0.5 for line in cells]
-    shown = ", ".join(f"{line['fitted']} of {line['runs']} at degree {line['degree']}, {line['sparsity']} components, "
-                      f"T = {line['T']}" for line in cells)  # fmt: skip
-    return {"id": "SP-A-MIN", "verdict": verdict(rules), "statement": f"Minimal networks that fit: {shown}."}
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------

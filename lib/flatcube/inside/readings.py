@@ -15,10 +15,10 @@ from flatcube import checks, handmade
 from flatcube.inside.models import Minimal
 
 __all__ = [
-    "CLEAR", "mass", "clear_rows", "even", "explained", "turns", "trapezoid", "shares", "ablated", "patched", "swapped",
+    "mass", "clear_rows", "even", "explained", "turns", "trapezoid", "shares", "ablated", "patched", "swapped",
 ]  # fmt: skip
 
-CLEAR = 0.8  # of the attention of a row
+_CLEAR = 0.8  # of the attention of a row
 _FLAT = 0.02  # of the range of a wave: what is no turn
 
 Sets = Sequence[tuple[int, ...]]
@@ -53,7 +53,7 @@ def clear_rows(attention: np.ndarray, members: tuple[int, ...]) -> list[int]:
     >>> clear_rows([[0.5, 0.4, 0.1], [0.9, 0.1, 0], [0.3, 0.3, 0.4]], (1, 2))
     [0]
     """
-    enough = mass(attention, [members])[:, 0] >= CLEAR
+    enough = mass(attention, [members])[:, 0] >= _CLEAR
     least = np.asarray(attention)[:, _places(members, len(attention))].min(1)
     return np.flatnonzero(enough & (least >= 1 / (2 * len(members)))).tolist()
 
@@ -177,7 +177,8 @@ def patched(
 def swapped(model: Minimal, bits: np.ndarray, f: np.ndarray, rows: Sequence[int], members: tuple[int, ...]) -> float:
     """The mean squared error if at these rows attention and wave are the hand-built ones for a set.
 
-    u_i becomes n/d and r_i becomes α + β φ(n/d): the trapezoid in the units of r_i, by least squares.
+    u_i becomes n/d and r_i becomes α + β φ(n/d): the trapezoid in the units of r_i, by least squares. For a set whose
+    parity r_i does not follow, β is nearly 0 and r_i becomes its mean.
     """
     bits = checks.bits(bits, ("batch", "T"))
     f = checks.numbers(f, "f", (len(bits),))

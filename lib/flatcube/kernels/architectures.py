@@ -5,9 +5,10 @@
 A row is one kernel and one degree k: ``mean``, ``low`` and ``high`` are the mean, the least and the largest of
 E f̂(U)² over the sets U of k bits, f a network at random weights, and ``share`` is the part that degree k has in the
 variance of f, constant left out: C(n, k)·mean over the sum of these for k ≥ 1. ``leak`` is the part of the kernel that
-is off the diagonal in the basis of parities. All are computed from the kernels of infinite width on the whole cube, but
-for softmax, whose heads are drawn; there ``error`` is the standard error of the mean, from independent parts.
-VA give no such comparison; the paper scale has more bits.
+is off the diagonal in the basis of parities, constant left out. All are computed from the kernels of infinite width on
+the whole cube, but for softmax, whose heads are drawn; there ``error`` is the standard error of the mean, from
+independent parts. No network has biases, and in a token's vector the bits have the share α = ½. VA give no such
+comparison; the paper scale has more bits.
 """
 
 import math
@@ -38,8 +39,8 @@ def _attention(**given) -> Matrix:
 KERNELS: dict[str, tuple[str, Matrix | float]] = {  # name: family, and the kernel or the scale of softmax
     "MLP, conjugate": ("MLP", _dot(profiles.conjugate, depth=1)),
     "MLP, tangent": ("MLP", _dot(profiles.tangent, depth=1)),
-    "MLP of 3 layers, conjugate": ("MLP", _dot(profiles.conjugate, depth=3, bias=0.1)),
-    "MLP of 3 layers, tangent": ("MLP", _dot(profiles.tangent, depth=3, bias=0.1)),
+    "MLP of 3 layers, conjugate": ("MLP", _dot(profiles.conjugate, depth=3)),
+    "MLP of 3 layers, tangent": ("MLP", _dot(profiles.tangent, depth=3)),
     "windows of 3": ("windows", lambda points: layers.convolution(points, points)),
     "windows of 3, pooled": ("windows", lambda points: layers.convolution(points, points, pooled=True)),
     "linear attention": ("attention", _attention(mlp=False)),
@@ -158,7 +159,7 @@ def cost(trial: Trial) -> float:
 
 EXPERIMENT = Experiment(
     name="architectures",
-    version="1",
+    version="2",
     title="Spectra by degree of the kernels of wide networks",
     figures="VA App. E",
     grids={

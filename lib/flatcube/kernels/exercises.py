@@ -102,6 +102,11 @@ my_spectrum.mistake(
     "Those are 2^n eigenvalues in order of size. Which degree does each belong to?", _sorted,
 )  # fmt: skip
 my_spectrum.mistake(
+    "You deal out the eigenvalues in order of size, the largest to degree 0. They need not fall with the degree.",
+    lambda kernel: _sorted(kernel)[np.searchsorted(np.sort(cube.weights(n := len(kernel).bit_length() - 1)),
+                                                   range(n + 1))],
+)  # fmt: skip
+my_spectrum.mistake(
     "You took the squares of the coefficients. The eigenvalue is the coefficient itself.",
     lambda kernel: np.bincount(sizes := cube.weights(len(kernel).bit_length() - 1),
                                fourier.transform(kernel[0]) ** 2) / np.bincount(sizes),
@@ -303,8 +308,8 @@ def _bent(c: np.ndarray, slope: float, bias: float) -> np.ndarray:
 def _noisy(rng: np.random.Generator) -> list[tuple]:
     """Conjugate kernels of narrow networks, each with a nonlinearity and biases of its own, and their limits."""
     found = []
-    for _ in range(40):
-        m, slope, bias = int(rng.integers(16, 65)), rng.uniform(-1, 0.5), rng.uniform(0, 0.3)
+    for _ in range(200):
+        m, slope, bias = int(rng.integers(4, 17)), rng.uniform(-1, 0.5), rng.uniform(0, 0.3)
         before = np.sqrt((1 - bias) / _N) * cube.points(_N) @ rng.normal(size=(_N, m))
         before += np.sqrt(bias) * rng.normal(size=m)
         hidden = np.where(before > 0, before, slope * before)

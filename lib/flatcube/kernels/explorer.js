@@ -5,7 +5,7 @@
  * State: { kernel, n: bits, depth: layers of ReLUs, a1 … a4: coefficients of a polynomial, time: log₁₀ t }.
  * Kernels that are no functions of ⟨x, y⟩ come from data/architectures.csv; explorer.py has the same formulas.
  */
-import { accept, attributes, bounds, connect, counts } from "../classroom/explorers/kit.js";
+import { accept, attributes, axes, bounds, connect, counts } from "../classroom/explorers/kit.js";
 import { h, options, put, select, slider, stored, svg } from "../classroom/explorers/kit.js";
 
 /**
@@ -17,6 +17,7 @@ import { h, options, put, select, slider, stored, svg } from "../classroom/explo
 const WIDE = 440;
 const TALL = 320;
 const EDGE = { left: 52, right: 24, top: 14, bottom: 46 };
+const FRAME = { wide: WIDE, tall: TALL, ...EDGE };
 const LEAST = -8; // powers of ten on the axis of eigenvalues
 const MOST = 1;
 
@@ -100,22 +101,6 @@ const height = (value) => {
 const parity = (k) => (k % 2 ? "fx-odd" : "fx-even");
 const RAISED = { 1: "10", "-2": "10⁻²", "-5": "10⁻⁵", "-8": "0" };
 
-/**
- * Marks beside and below a picture.
- * @type {(left: [number, string][], below: [number, string][], title: string) => any}
- */
-const axes = (left, below, title) =>
-  svg(
-    "g",
-    { "aria-hidden": "true" },
-    ...left.map(([y]) =>
-      svg("g", { class: "fx-grid" }, svg("line", { x1: EDGE.left, x2: WIDE - EDGE.right, y1: y, y2: y })),
-    ),
-    ...left.map(([y, text]) => svg("text", { class: "fx-end", x: EDGE.left - 12, y: y + 5 }, text)),
-    ...below.map(([x, text]) => svg("text", { class: "fx-mid", x, y: TALL - EDGE.bottom + 22 }, text)),
-    svg("text", { class: "fx-mid", x: EDGE.left + inner / 2, y: TALL - 4 }, title),
-  );
-
 /** @param {{ model: import("../classroom/explorers/kit.js").Model, el: HTMLElement }} home */
 function render({ model, el }) {
   const LABELS = /** @type {Record<string, string>} */ ({
@@ -146,9 +131,10 @@ function render({ model, el }) {
   const mixed = h(
     "span",
     {},
-    " Sets of one size differ (bars), and ",
+    " Sets of one size differ (bars), and beside the constant ",
     leak,
-    " % of the kernel mixes different sets; the curves go by the means.",
+    " % of the kernel, in squares, mixes different sets. So these are means over sets, not eigenvalues, and the " +
+      "curves only show what such means would give.",
   );
   const table = h("table", {});
   el.append(
@@ -191,6 +177,7 @@ function render({ model, el }) {
       mean.map((value, k) => [k, value]).filter(([k, value]) => k % 2 === odd && value > 0);
     plot.replaceChildren(
       axes(
+        FRAME,
         Object.entries(RAISED).map(([power, text]) => [
           height(Number(power) === LEAST ? 0 : 10 ** Number(power)),
           text,
@@ -232,6 +219,7 @@ function render({ model, el }) {
     const now = state.time;
     flow.replaceChildren(
       axes(
+        FRAME,
         [0, 0.5, 1].map((share) => [down(share), String(share)]),
         ["-1", "1", "3", "5"].map((power) => [
           along(Number(power)),

@@ -9,7 +9,8 @@ State::
      "time": 1.5}      log₁₀ of the time t of the flow
 
 ``mu:k`` are the eigenvalues, means over the sets of k bits; ``low:k`` and ``high:k`` the least and the largest, for
-stored kernels; ``left:k`` is e^{−μ_k t}, at most e⁵⁰. Stored kernels are those of ``data/architectures.csv``.
+stored kernels, which have no eigenvalue for each degree; ``left:k`` is e^{−μ_k t}, at most e⁵⁰. Stored kernels are
+those of ``data/architectures.csv``.
 """
 
 import math

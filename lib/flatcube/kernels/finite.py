@@ -70,12 +70,14 @@ def softmax_by_set(
     """E f̂(U)² for all U, (2^n,), of an attention layer with softmax over n one-bit tokens and a mark that is read.
 
     With many channels for queries and keys a head's logits are √α g x_i + √(1 − α) h_i, normal, times ``scale``; the
-    mean over values is taken exactly, that over heads by ``samples`` draws. The second result is the ``leak`` of the
-    kernel that these heads have, which needs its whole matrix and is taken for n ≤ 8, else nan.
+    mean over values is taken exactly, that over heads by ``samples`` draws. The second result estimates the ``leak`` of
+    the kernel of infinitely many heads. It needs the whole matrix and is taken for n ≤ 8, else nan. Squares of a mean
+    over few heads are too large; so it takes the mean of products of different heads, of which there must be two.
     """
     rng, alpha = checks.generator(rng), checks.number(content, "content", 0, 1)
     points = cube.points(checks.integer(n, "n", 1, 12)).astype(float)
     found, whole = np.zeros(2**n), np.zeros((2**n, 2**n)) if n <= 8 else None
+    alone = np.zeros(3)  # what each head has by itself: all squares, those on the diagonal, that of the constant
     for _ in range(checks.integer(samples, "samples", 1, 10**5)):
         shared, own = rng.normal(), rng.normal(size=n + 1)
         logits = np.zeros((2**n, n + 1))
@@ -86,10 +88,12 @@ def softmax_by_set(
         parts = np.concatenate([np.sqrt(alpha) * (weights[:, :n] * points).sum(1, keepdims=True),
                                 np.sqrt(1 - alpha) * weights[:, :n], weights[:, n:]], 1)  # fmt: skip
         spectra = fourier.transform(parts.T.copy())  # (n + 2, 2^n): what each independent value is multiplied by
-        found += np.square(spectra).sum(0)
+        own_set = np.square(spectra).sum(0)
+        found += own_set
         if whole is not None:
             whole += spectra.T @ spectra
-    if whole is None:
+            alone += np.square(spectra @ spectra.T).sum(), np.square(own_set).sum(), own_set[0] ** 2
+    if whole is None or samples < 2:
         return found / samples, float("nan")
-    squares = np.square(whole)
-    return found / samples, float(1 - np.trace(squares) / squares.sum())
+    total, same, constant = np.square([np.linalg.norm(whole), np.linalg.norm(found), found[0]]) - alone
+    return found / samples, float((total - same) / (total - constant))

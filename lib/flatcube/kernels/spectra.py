@@ -135,7 +135,13 @@ def mean_by_degree(values: np.ndarray) -> np.ndarray:
 
 
 def leak(kernel: np.ndarray) -> float:
-    """The share of Σ_{U,V} (E χ_U K χ_V)² that lies off the diagonal: 0 if all parities are eigenfunctions."""
+    """The share of Σ_{U,V} (E χ_U K χ_V)² that lies off the diagonal: 0 if all parities are eigenfunctions.
+
+    The sum leaves out U = V = ∅, the square of the kernel's mean, which would drown all other entries.
+    """
     squares = np.square(_in_parities(kernel))
-    total = float(squares.sum())
-    return max(0.0, 1 - float(np.trace(squares)) / total) if total > 0 else 0.0
+    constant, *others = np.diagonal(squares).tolist()
+    np.fill_diagonal(squares, 0.0)
+    off = float(squares.sum())
+    total = off + math.fsum(others)
+    return off / total if total > 1e-24 * constant else 0.0

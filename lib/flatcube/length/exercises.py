@@ -198,6 +198,17 @@ my_weights.mistake(
 )
 
 
+def _distinct(lengths):
+    away = lengths - np.unique(lengths).mean()
+    return away / (away @ away)
+
+
+my_weights.mistake(
+    "You centre at the mean of the different lengths. Every point counts, so a length with more networks counts more.",
+    _distinct,
+)
+
+
 def _points(rng: np.random.Generator) -> list[tuple]:
     """Points about a line whose scatter grows with the length: three or four networks at each of a few lengths."""
     found = []
@@ -294,6 +305,10 @@ my_interval.mistake(
 my_interval.mistake(
     "You take a quantile of the normal distribution. The scatters were estimated from a handful: Student's t.",
     _wrong_interval(lambda parts, counts, points: NormalDist().inv_cdf(0.975)),
+)
+my_interval.mistake(
+    "1.96 belongs to scatters that are known. These were estimated from a handful of networks: Student's t.",
+    _wrong_interval(lambda parts, counts, points: 1.96),
 )
 my_interval.mistake(
     "Two standard errors do for many networks. With a handful it takes more.",
@@ -394,6 +409,10 @@ my_gap.mistake(
 my_gap.mistake(
     "In your degrees of freedom the variances are not squared. Those of the lines come in as squares, as does the sum.",
     _wrong_gap(_apart, lambda s, f, r, g: (s**2 + r**2) / (s**2 / f + r**2 / g)),
+)
+my_gap.mistake(
+    "You add up the halves of the two intervals. That is wider than need be: variances add up, then comes one root.",
+    lambda one, other: (one[0] - other[0], _student(one[2]) * one[1] + _student(other[2]) * other[1]),
 )
 my_gap.mistake(
     "1.96 is for standard errors that are known. Here they were estimated.",

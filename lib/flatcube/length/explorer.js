@@ -245,7 +245,8 @@ function render({ model, el }) {
         "p",
         { class: "fx-hint" },
         "Thick: the chosen network; dashed: the one it is compared with; thin: other seeds. Numbers are those at the " +
-          "vertical line; press a curve to move it. The last record is measured with more directions than the others.",
+          "vertical line; press a curve to move it. The last record is measured with more directions than the " +
+          "others, and with other ones: sharpness may step there although the network stays as it is.",
       ),
     ),
   );

@@ -78,8 +78,7 @@ def gaps(slopes: list[dict], of: str = "PARITY") -> list[dict[str, object]]:
     """How much steeper one function's line is than every other's, with an interval and a p-value."""
     lines = {line["function"]: line for line in slopes}
     return [
-        {"function": name}
-        | trends.gap(lines[of], other, (lines[of]["entered"] - 2, other["entered"] - 2))
+        {"function": name} | trends.gap(lines[of], other, (lines[of]["entered"] - 2, other["entered"] - 2))
         for name, other in lines.items()
         if name != of
     ]
@@ -89,6 +88,7 @@ def aged(rows: Iterable[dict], age: int) -> list[dict[str, object]]:
     """Of every network ``fitted``, its first record ``age`` steps or more after it first reached the goal, if any.
 
     ``summary`` of these compares networks equally long after they first were right, instead of trained equally long.
+    Those of a length share the directions of these records, and with them an error.
     """
     rows = [networks.last([row])[0] for row in rows]
     usual = {_network(row) for row in fitted(rows)}

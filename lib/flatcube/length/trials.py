@@ -5,7 +5,9 @@ Eq. (15) for Gaussian shifts with ρ = 0.02, ``deviation`` its standard error ov
 divided by the variance of the outputs; ``norm`` is ‖θ‖ and ``radius`` the size of the shifts as a share of it. Position
 encodings are neither shifted nor counted. ``blowup`` is the mean over inputs of log ∏ max N over the layer norms (HR
 Sec. 7.1), not a number without them. On the way, a fifth of the directions and a quarter of the inputs are used, the
-same at all steps; in a network's last row all are, with directions of its own.
+same at all steps and for all networks of a length; in a network's last row all are, with directions of its own. So the
+last row is not to be compared with those before, and the scatter of networks on the way does not show the error of the
+directions that they share.
 
 How the network ended stands in all of its rows: it ``converged`` if its last error is below 10⁻³ (HR Sec. 7.1); the
 ``reason`` it stopped at step ``ended`` is *chance*, if after ``chance_after`` steps it never did better than 0.9 of the

@@ -36,8 +36,8 @@ __all__, __getattr__, __dir__ = door(
         "strict": ["rigorous", "rigorous_groups"],
         "learner": ["objective", "descend"],
         "soft": ["of_soft"],
-        "rates": ["INEQUALITIES", "through", "slope"],
-        "certified": ["SCALES", "Certificate", "seeger", "prior_scales"],
+        "rates": ["through", "slope"],
+        "certified": ["SCALES", "Certificate", "seeger"],
         "certifier": ["certify"],
     },
 )

@@ -25,7 +25,7 @@ from flatcube.capacity import Bound
 from flatcube.capacity.bounds import readable
 from flatcube.pacbayes.inequalities import kl_inverse
 
-__all__ = ["SCALES", "Certificate", "seeger", "prior_scales"]
+__all__ = ["SCALES", "Certificate", "seeger"]
 
 SCALES = np.exp(np.arange(-115, 47) / 10)  # standard deviations of priors, from 10⁻⁵ to 100, each e^0.1 times the last
 _FOR_DRAWS = 0.2  # of δ

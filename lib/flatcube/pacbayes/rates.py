@@ -29,9 +29,9 @@ from flatcube.pacbayes.certified import seeger
 from flatcube.pacbayes.inequalities import divergence
 from flatcube.pacbayes.promises import Promise, truncated
 
-__all__ = ["INEQUALITIES", "through", "slope"]
+__all__ = ["through", "slope"]
 
-INEQUALITIES = ("catoni", "kl", "second moment")
+_INEQUALITIES = ("catoni", "kl", "second moment")
 _DOUBLINGS = 1024
 _OFF_GRID = (2**0.5 + 2**-0.5) / 2  # the nearest η of the grid is within a factor √2
 
@@ -48,14 +48,14 @@ def through(
     kurtosis: float | None = None,
     sigma: float | None = None,
 ) -> Promise:
-    """Theorem 2 with one of ``INEQUALITIES``, at its best σ unless σ is given, for the loss clipped at ``clip``.
+    """Theorem 2 with "catoni", "kl" or "second moment", at the best σ unless one is given; ``clip`` clips the loss.
 
     With clip=None Catoni's inequality needs ``C``, and the second moment κ = ``kurtosis``.
 
-    >>> [round(through(name, 1000, 1e4, m=1e10, delta=0.05).value, 4) for name in INEQUALITIES]
+    >>> [round(through(name, 1000, 1e4, m=1e10, delta=0.05).value, 4) for name in ("catoni", "kl", "second moment")]
     [0.2381, 0.0982, 0.1162]
     """
-    checks.word(inequality, "inequality", INEQUALITIES)
+    checks.word(inequality, "inequality", _INEQUALITIES)
     checks.positive(norm2, "norm2")
     checks.positive(trace, "trace")
     checks.samples(m)

@@ -34,7 +34,7 @@ def chapters(root: Path) -> list[Path]:
 
 
 def front_matter(chapter: Path) -> dict[str, Any]:
-    """What stands above the text of a chapter: its `room`, its `blurb`, and what jupytext wants to know."""
+    """What stands above the text of a chapter: its `room`, its `blurb`, if it is a `draft`, and jupytext's lines."""
     return _parts(chapter)[0]
 
 

@@ -22,7 +22,7 @@ from flatcube import processes
 from flatcube.classroom import palette
 from flatcube.classroom.mime import CHART, ELEMENT
 from flatcube.experiments import store
-from flatcube.press import audience, bank, edition, execute, figures, inpage, notebook
+from flatcube.press import audience, bank, execute, figures, inpage, notebook
 
 __all__ = ["CHART", "ELEMENT", "sources", "prepare", "element", "log"]
 
@@ -62,7 +62,7 @@ def prepare(root: Path, pages: Path, for_whom: str = audience.READER) -> None:
 
 def page(chapter: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
     """The chapter `name` with each chart and element output replaced by the HTML that the site shows."""
-    chapter.cells = [cell for cell in chapter.cells if edition.LAB_ONLY not in cell.metadata.get("tags", [])]
+    chapter.cells = [cell for cell in chapter.cells if notebook.LAB_ONLY not in cell.metadata.get("tags", [])]
     numbers = {id(output): figure for _, output, figure in figures.numbered(name, chapter)}
     for cell in chapter.cells:
         for output in cell.get("outputs", []):
@@ -106,7 +106,8 @@ def element(data: dict[str, Any]) -> dict[str, Any]:
         fallback = f'<div class="fc-fallback">{data.get("text/html", "")}</div>'
         kind = f'class="fc-{payload["element"]}"'
         place = f' id="{name.replace(".", "-")}-explorer"' if payload["element"] == "explorer" else ""
-        return {"text/html": f'<div {kind}{place} data-name="{name}">{_script(payload)}{fallback}</div>'}
+        kept = f' style="--height: {html.escape(payload["height"])}"' if "height" in payload else ""
+        return {"text/html": f'<div {kind}{place} data-name="{name}"{kept}>{_script(payload)}{fallback}</div>'}
     return data
 
 

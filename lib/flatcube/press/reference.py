@@ -148,12 +148,13 @@ def _definitions(module: str) -> dict[str, Definition]:
 
 
 def _place(module: ModuleType, label: str) -> str:
-    """The module behind a door, or the module itself, whose source defines what the door gives for ``label``."""
+    """The module behind a door, or the module itself or one beside it, that defines what is there for ``label``."""
     thing, here = getattr(module, label), module.__name__
-    for name in sorted(name for name in sys.modules if name == here or name.startswith(f"{here}.")):
+    room = here if hasattr(module, "__path__") else here.rpartition(".")[0]
+    for name in (here, *sorted(name for name in sys.modules if name.startswith(f"{room}."))):
         if label in _definitions(name) and vars(sys.modules[name]).get(label) is thing:
             return name
-    raise LookupError(f"{here}.{label}: no module of {here} defines it.")
+    raise LookupError(f"{here}.{label}: no module of {room} defines it.")
 
 
 # --- an entry ---------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Any
 from flatcube import processes
 from flatcube.classroom import problems
 from flatcube.press import audience, edition, inpage, licences, maths, notebook, pages, projector
+from flatcube.press.book import Book
 
 __all__ = ["build", "built", "assets", "outside_addresses", "fetch_frontend", "fetch_packages", "pack", "notebooks"]
 
@@ -163,7 +164,7 @@ def _front_door(site: Path) -> None:
 
 def notebooks(root: Path, target: Path, for_whom: str = audience.READER) -> None:
     """Write the notebooks of this run for an edition into the folder `target`."""
-    book = edition.Book(root)
+    book = Book(root)
     for chapter in notebook.chapters(root):
         made = audience.trimmed(edition.fresh(book, chapter), for_whom)
         if for_whom == audience.INSTRUCTOR:

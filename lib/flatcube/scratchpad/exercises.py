@@ -146,6 +146,11 @@ my_step.mistake(
     lambda table: ((_flipped(table) ^ table)[..., None] >> np.arange(2) & 1).sum((0, 3)).mean(),
 )
 my_step.mistake(
+    "You count the pairs for which some flip matters. Count the flips. (Between numpy's comparisons + means “or”: true "
+    "plus true is true. Wrap each of them in `int`.)",
+    lambda table: (_flipped(table) != table).any(0).mean(),
+)
+my_step.mistake(
     "You take the mean over the three bits, too. Add them up.",
     lambda table: (_flipped(table) != table).mean(),
 )
@@ -200,6 +205,10 @@ my_pair.mistake(
 my_pair.mistake(
     "You compare the chances of acceptance. Two runs may be accepted equally often, and still never agree.",
     lambda table, accepts, k: np.abs(_judged(table, accepts, k)[:, None] - _judged(table, accepts, k)),
+)
+my_pair.mistake(
+    "You add up over the two symbols without their chance, which is ½ each: such numbers double with every bit.",
+    lambda table, accepts, k: 2**k * my_pair.solution(table, accepts, k),
 )
 my_pair.mistake(
     "That is the chance that both are judged alike.",
@@ -288,9 +297,9 @@ my_hurry.mistake(
 
 
 def _settings(rng: np.random.Generator) -> list[tuple]:
-    """Chains, with enough room for the noise in the first three; in the last the noise alone costs too much."""
+    """Chains that are promised something in the first three; in the last the noise alone costs too much."""
     kinds = ((4, 0.4, 0.01), (8, 0.5, 0.008), (5, 0.3, 0.006), (8, 0.4, 0.03))
-    return [(float(rng.integers(100, 400)), 100.0, T, error, sigma, 1e7 * int(rng.integers(1, 9)), 0.1)
+    return [(float(rng.integers(100, 400)), 100.0, T, error, sigma, 1e9 * int(rng.integers(1, 9)), 0.1)
             for T, error, sigma in kinds]  # fmt: skip
 
 
@@ -328,6 +337,14 @@ my_promise.mistake(
 my_promise.mistake(
     "Where it is finite you give log(1/δ): the other sign.",
     lambda norm2, trace, T, error, *rest: _promised(norm2, trace, *rest, error / (4 * T), sign=-1),
+)
+my_promise.mistake(
+    "You give log(1/δ): the other sign. Where no δ will do, log δ is ∞.",
+    lambda *given: -my_promise.solution(*given),
+)
+my_promise.mistake(
+    "That is δ, which a computer cannot tell from 0. Asked for is its logarithm.",
+    lambda *given: float(np.exp(my_promise.solution(*given))),
 )
 my_promise.mistake(
     "You forgot that there is a 2 in front of log(1/δ).",
@@ -379,24 +396,24 @@ def _is_code(codes: object) -> str | None:
     instances=_machines,
     baseline=lambda table: np.arange(len(table)),
     rival="the numbers as they are",
-    measures={"sensitivity of a step": Measure(lambda codes, table: _coded(np.asarray(codes), table))},
+    measures={"changed bits of the next code": Measure(lambda codes, table: _coded(np.asarray(codes), table))},
     fits=_is_code,
     why="It exchanges two names as long as that helps, and stops where no single exchange does.",
 )
 def my_codes(table: np.ndarray) -> np.ndarray:
-    """A code 0 … 7 for each of the eight states of table (8, 2), so that a step feels few flips."""
+    """A code 0 … 7 for each of the eight states of table (8, 2), so that flips change few bits of the next code."""
     codes, best = np.arange(8), np.inf
 
-    def felt(codes):
+    def changed(codes):
         after = np.empty_like(table)
         after[codes] = codes[table]  # the same automaton with its states renamed
         flips = [after[np.arange(8) ^ 1], after[np.arange(8) ^ 2], after[np.arange(8) ^ 4], after[:, ::-1]]
         return sum(np.bitwise_count(other ^ after).sum() for other in flips)
 
-    while felt(codes) < best:
-        best = felt(codes)
+    while changed(codes) < best:
+        best = changed(codes)
         for i, j in np.argwhere(np.triu(np.ones((8, 8)), 1)):
             other = codes.copy()
             other[[i, j]] = codes[[j, i]]
-            codes = min(codes, other, key=felt)
+            codes = min(codes, other, key=changed)
     return codes

@@ -5,9 +5,11 @@ successes to the sample size at which half of the trials succeed. The modules wi
 ``data/`` have their names, are
 
 - ``sparse_and``: transformers that learn a hidden AND, success against examples and length (ED Figs 2 and 4);
+- ``patience``: the same near the critical size, with more steps;
 - ``overfit``: single runs with too few examples and with enough (ED Fig. 2);
 - ``sparse_parity``: loss curves for hidden parities, and the time at which they jump (ED Fig. 3);
-- ``progress``: what moves before the accuracy does (VA Fig. 24).
+- ``progress``: what moves before the accuracy does, on all inputs of 14 bits (VA Fig. 24);
+- ``forty``: the same at VA's length of 40 bits, by samples.
 """
 
 from flatcube.doors import door

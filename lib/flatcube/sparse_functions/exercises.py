@@ -49,6 +49,7 @@ labels_needed.mistake(
 labels_needed.mistake(
     "One label too many where the number of sets is a power of two.", lambda T, s: math.comb(T, s).bit_length()
 )
+labels_needed.mistake("Labels come whole: round up.", lambda T, s: math.log2(math.comb(T, s)))
 labels_needed.mistake("One label too few: rounded down.", lambda T, s: math.floor(math.log2(math.comb(T, s)) - 1e-9))
 
 

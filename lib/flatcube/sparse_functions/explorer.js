@@ -5,7 +5,7 @@
  * State: { T, m: length and number of examples of the chosen cell, bits, seed: the chosen run of a parity }.
  * What is drawn are the results of data/sparse_and.csv and data/sparse_parity.csv.
  */
-import { accept, attributes, connect, h, put, select, stored, svg } from "../classroom/explorers/kit.js";
+import { accept, attributes, axes, connect, h, put, select, stored, svg } from "../classroom/explorers/kit.js";
 
 /** @typedef {{ T: number, m: number, bits: number, seed: number }} State */
 /** @typedef {{ bits: number, seed: number, left: number, reached: number, every: number, errors: number[] }} Run */
@@ -29,8 +29,9 @@ const LAWS = /** @type {Record<string, (T: number) => number>} */ ({
   T: (T) => T,
 });
 const WIDE = 440;
-const TALL = 300;
+const TALL = 360;
 const EDGE = { left: 44, right: 20, top: 12, bottom: 44 };
+const FRAME = { wide: WIDE, tall: TALL, ...EDGE };
 
 /** The different values, in order. @type {(list: number[]) => number[]} */
 const distinct = (list) => [...new Set(list)].sort((a, b) => a - b);
@@ -72,22 +73,6 @@ const fall = (error) => EDGE.top + high * (1 - Math.min(error, 0.6) / 0.6);
 /** @type {(points: [number, number][]) => string} */
 const path = (points) => points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`).join("");
 
-/**
- * Marks beside and below a picture.
- * @type {(left: [number, string][], below: [number, string][], title: string) => any}
- */
-const axes = (left, below, title) =>
-  svg(
-    "g",
-    { "aria-hidden": "true" },
-    ...left.map(([y]) =>
-      svg("g", { class: "fx-grid" }, svg("line", { x1: EDGE.left, x2: WIDE - EDGE.right, y1: y, y2: y })),
-    ),
-    ...left.map(([y, text]) => svg("text", { class: "fx-end", x: EDGE.left - 8, y: y + 5 }, text)),
-    ...below.map(([x, text]) => svg("text", { class: "fx-mid", x, y: TALL - EDGE.bottom + 20 }, text)),
-    svg("text", { class: "fx-mid", x: EDGE.left + inner / 2, y: TALL - 4 }, title),
-  );
-
 /** @param {{ model: import("../classroom/explorers/kit.js").Model, el: HTMLElement }} home */
 function render({ model, el }) {
   /** @type {State} */
@@ -124,7 +109,7 @@ function render({ model, el }) {
     svg("circle", {
       cx: across(T),
       cy: up(m),
-      r: 9,
+      r: 8,
       "fill-opacity": successes / trials,
       click: () => choose({ T, m }),
     }),
@@ -137,6 +122,7 @@ function render({ model, el }) {
     "svg",
     { role: "img", viewBox: `0 0 ${WIDE} ${TALL}` },
     axes(
+      FRAME,
       [0, TOP / 4, TOP / 2, (3 * TOP) / 4, TOP].map((m) => [up(m), String(m)]),
       LENGTHS.map((T) => [across(T), String(T)]),
       "bits T",
@@ -271,6 +257,7 @@ function render({ model, el }) {
     const learnt = own.reached >= 0;
     plot.replaceChildren(
       axes(
+        FRAME,
         [0, 0.25, 0.5].map((error) => [fall(error), String(error)]),
         [0, last / 2, last].map((step) => [along(step), String(step)]),
         "step",

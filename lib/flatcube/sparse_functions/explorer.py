@@ -76,7 +76,9 @@ class SparseFunctionsExplorer(Explorer):
             f"{50 + 100 * at},{190 - 170 * line[1] / top:.4g}" for at, line in enumerate(found["critical"])
         )
         parts.append(f'<polyline points="{points}" fill="none" stroke="{SERIES[2]}" stroke-width="2"/>')
-        return f'<svg viewBox="0 0 400 200" width="400" role="img" aria-label="{cls.label}">{"".join(parts)}</svg>'
+        wide = 100 * len(lengths)
+        head = f'<svg viewBox="0 0 {wide} 200" width="{wide}" role="img" aria-label="{cls.label}">'
+        return f"{head}{''.join(parts)}</svg>"
 
 
 def _check(key: str, value: Any, allowed: list) -> None:

@@ -22,7 +22,8 @@ from flatcube.doors import door
 __all__, __getattr__, __dir__ = door(
     __name__,
     {
-        "selectors": ["Selector", "represent", "as_symbols", "inputs", "frobenius_norms", "claimed_norms"],
+        "selectors": ["Selector", "represent", "as_symbols", "inputs"],
+        "norms": ["frobenius_norms", "claimed_norms"],
         "scales": [
             "ENCODINGS", "OUTPUTS", "FORMS", "logit_scale", "largest_coherence", "worst_error", "smallest_scale",
             "truncated_softmax", "truncation_bound", "lookup_radius",

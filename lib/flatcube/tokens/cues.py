@@ -143,19 +143,20 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     lost = [row for row in found if row["quiet"] > 0 and row["followed"] < 0]
     held = [row for row in found if row["quiet"] > 0]
     said.append({"id": "VA-F3X", "verdict": "differs" if lost else "agrees", "statement": (
-        f"Of {len(held)} networks in settings where the frequent cue is the less sensitive one, {len(lost)} follow the "
-        f"sparse tokens, {_settings(lost)}. Learnt functions use both cues: their sensitivity is at most "
-        f"{max(row['sensitivity'] for row in held):.2g} there, so a bias to low sensitivity as such is not refuted."
+        f"Of {len(held)} networks, trained by gradient descent, in settings where the frequent cue is the less "
+        f"sensitive one, {len(lost)} follow the sparse tokens, {_settings(lost)}. Learnt functions use both cues: "
+        f"their sensitivity is at most {max(row['sensitivity'] for row in held):.2g} there, so a bias to low "
+        f"sensitivity as such is not refuted."
     )})  # fmt: skip
     apart = [row for row in found if row["quiet"] * row["signal"] < 0]
     right = sum(row["followed"] == row["signal"] for row in apart)
     p = stats.binomtest(right, len(apart)).pvalue if apart else 1.0
     decided = [row for row in found if row["signal"]]
     said.append({"id": "VA-X5", "verdict": "agrees" if p < 0.05 else "differs", "statement": (
-        f"Where the rules differ, {right} of {len(apart)} networks follow the cue with the larger signal, n_s² or "
-        f"ℓ²/m, where ℓ is the lead of the frequent tokens (sign test: p = {p:.2g}); over all settings "
-        f"{sum(row['followed'] == row['signal'] for row in decided)} of {len(decided)}. The head aligns with the "
-        f"difference of class means: cosine {_range([row['mean'] for row in found])}."
+        f"Where the rules differ, {right} of {len(apart)} networks, trained by gradient descent, follow the cue "
+        f"with the larger signal, n_s² or ℓ²/m, where ℓ is the lead of the frequent tokens (sign test: p = {p:.2g}); "
+        f"over all settings {sum(row['followed'] == row['signal'] for row in decided)} of {len(decided)}. The head "
+        f"aligns with the difference of class means: cosine {_range([row['mean'] for row in found])}."
     )})  # fmt: skip
     return said
 

@@ -144,11 +144,11 @@ my_sensitivity.mistake(
     lambda f, inputs, symbols: float(_changes(f, inputs, symbols, np.asarray).mean()),
 )
 my_sensitivity.mistake(
-    "You count 0 as positive. Definition 4.1 compares signs, and the sign of 0 is neither.",
+    "You count 0 as positive. What is compared are signs, and the sign of 0 is neither.",
     lambda f, inputs, symbols: float(_changes(f, inputs, symbols, lambda y: y >= 0).mean()),
 )
 my_sensitivity.mistake(
-    "You count 0 as negative. Definition 4.1 compares signs, and the sign of 0 is neither.",
+    "You count 0 as negative. What is compared are signs, and the sign of 0 is neither.",
     lambda f, inputs, symbols: float(_changes(f, inputs, symbols, lambda y: y > 0).mean()),
 )
 my_sensitivity.mistake(

@@ -19,7 +19,7 @@ from scipy import ndimage
 
 from flatcube import checks
 
-__all__ = ["Pictures", "patches", "assembled", "idx", "fashion", "digits", "made", "CORRUPTIONS", "corrupted"]
+__all__ = ["Pictures", "patches", "assembled", "fashion", "digits", "made", "CORRUPTIONS", "corrupted"]
 
 FASHION = Path("/usr/share/datasets/fashion-mnist")  # where the Debian package dataset-fashion-mnist puts it
 _MAGIC = {1: 2049, 3: 2051}  # of unsigned bytes with one axis, with three

@@ -17,6 +17,7 @@ Penalty = Callable[[nn.Module, Tensor, Tensor, torch.Generator], Tensor]
 @torch.no_grad()
 def accuracy(model: nn.Module, x: Tensor, y: Tensor) -> float:
     """The share of inputs x (N, …) whose largest output is that of class y (N,); the model as after ``eval()``."""
+    _check_examples(x, y)
     training = model.training
     model.eval()
     right = [(model(some).argmax(-1) == theirs) for some, theirs in zip(x.split(_CHUNK), y.split(_CHUNK), strict=True)]
@@ -40,25 +41,28 @@ def fit(
     penalty: Penalty | None = None,
     watch: Callable[[float, float], None] = lambda epoch, train: None,
     checks_each: int = 2,
+    glance: int = 10**6,
 ) -> tuple[float, float]:
     """Train on the cross-entropy until the accuracy on the examples is ``goal``: the epochs done, and that accuracy.
 
-    The accuracy is looked at ``checks_each`` times in an epoch, and told to ``watch(epoch, accuracy)``, which may
-    measure the model. ``penalty`` is added to the loss: ``steady`` or ``noisy_copies``.
+    The accuracy on the first ``glance`` examples is looked at ``checks_each`` times in an epoch, and told to
+    ``watch(epoch, accuracy)``, which may measure the model; if it is the goal, all examples must agree before training
+    stops. ``penalty`` is added to the loss: ``steady`` or ``noisy_copies``.
     """
     checks.word(optimiser, "optimiser", ("sgd", "adam"))
     checks.positive(rate, "rate")
     for name, value, most in (("momentum", momentum, 1), ("decay", decay, 1e6), ("goal", goal, 1e6)):
         checks.number(value, name, 0, most)
-    for name, value, least in (("batch", batch, 1), ("epochs", epochs, 0), ("checks_each", checks_each, 1)):
-        checks.integer(value, name, least, 10**5)
+    for name, value, least in (("batch", batch, 1), ("epochs", epochs, 0), ("checks_each", checks_each, 1),
+                               ("glance", glance, 1)):  # fmt: skip
+        checks.integer(value, name, least, 10**6)
     _check_examples(x, y)
     parameters = [p for p in model.parameters() if p.requires_grad]
     step = (torch.optim.SGD(parameters, lr=rate, momentum=momentum) if optimiser == "sgd"
             else torch.optim.AdamW(parameters, lr=rate, weight_decay=decay))  # fmt: skip
     source = torch.Generator().manual_seed(checks.integer(seed, "seed", 0))
-    reached, part = accuracy(model, x, y), max(1, len(x) // (batch * checks_each))
-    watch(0.0, reached)
+    few, theirs, part = x[:glance], y[:glance], max(1, len(x) // (batch * checks_each))
+    watch(0.0, accuracy(model, few, theirs))
     model.train()
     done = 0
     for _ in range(epochs):
@@ -71,9 +75,9 @@ def fit(
             step.step()
             done += 1
             if done % part == 0:
-                reached = accuracy(model, x, y)
+                reached = accuracy(model, few, theirs)
                 watch(done * batch / len(x), reached)
-                if reached >= goal:
+                if reached >= goal and (len(few) == len(x) or (reached := accuracy(model, x, y)) >= goal):
                     model.eval()
                     return done * batch / len(x), reached
     model.eval()

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from flatcube import checks
 
-__all__ = ["Attention", "Block", "Mlp", "Cnn", "Mixer", "Vit", "Reader", "KINDS", "READERS", "build", "numbers"]
+__all__ = ["Mlp", "Cnn", "Mixer", "Vit", "Reader", "KINDS", "READERS", "build", "numbers"]
 
 Made = TypeVar("Made", bound=nn.Module)
 _WIDEST = 4096

@@ -15,7 +15,7 @@ import numpy as np
 
 from flatcube import checks
 
-__all__ = ["rated", "pairs", "spoken", "vocabulary", "coded"]
+__all__ = ["rated", "pairs", "plain", "spoken", "vocabulary", "coded"]
 
 Rated = list[tuple[str, int]]  # a text and its class, 0 or 1
 
@@ -48,11 +48,18 @@ def pairs(path: Path | str) -> Rated:
     raise ValueError(f"{path}: expected columns {wanted}, apart by tabs, got {', '.join(head)[:60]!r}")
 
 
+def plain(path: Path | str) -> str:
+    """A file of text, in UTF-8."""
+    return _read(Path(path))
+
+
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: expected a file of sentences, got none there") from None
+        raise FileNotFoundError(f"{path}: expected a file of text, got none there") from None
+    except OSError as error:
+        raise ValueError(f"path: expected a file of text, got {str(path)!r} ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected text in UTF-8 ({error})") from None
 

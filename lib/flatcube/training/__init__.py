@@ -23,6 +23,7 @@ __all__, __getattr__, __dir__ = door(
     {
         "tasks": ["Task"],
         "optimiser": ["Settings"],
-        "runs": ["Run", "train"],
+        "runs": ["Run"],
+        "loop": ["train"],
     },
 )

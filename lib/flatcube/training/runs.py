@@ -1,32 +1,25 @@
-"""Training: many networks at once, each as if it were alone; kept and resumed."""
+"""What a training run is: its state, with many networks at once, each as if it were alone, and one step of it."""
 
 import copy
 import hashlib
 import json
 import math
-import os
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
-from flatcube import checks, paths
+from flatcube import checks
 from flatcube.networks import tensors
-from flatcube.networks.memory import keep_memory
 from flatcube.training import _checkpoints as checkpoints
 from flatcube.training import optimiser
 from flatcube.training.optimiser import Settings
 from flatcube.training.tasks import Task
 
-__all__ = ["Run", "train"]
+__all__ = ["Run"]
 
 Measure = Callable[[nn.Module, int], Mapping[str, float]]  # (member, step) → numbers by name
 
@@ -56,57 +49,7 @@ class Run:
         return self.errors < self.settings.goal
 
 
-def train(
-    ensemble: nn.Module,
-    tasks: Task | Sequence[Task],
-    settings: Settings,
-    *,
-    seeds: Sequence[int] | None = None,
-    measure: Measure | None = None,
-    checkpoint: str | Path | None = None,
-    save_every: float = 60.0,
-    progress: bool = True,
-) -> Run:
-    """Train a copy of the ensemble, each member on its task (or all on one), with batches from its seed (0 … K − 1).
-
-    ``measure(member, step)`` is called for every running member at every evaluation; its numbers join the history. With
-    ``checkpoint``, the state is written there every ``save_every`` seconds, at Ctrl-C and at the end, and a run that
-    finds its own state there goes on from it. Without one, where the environment variable FLATCUBE_CHECKPOINTS names a
-    folder, the state has a file of its own there.
-    """
-    trainer = _Trainer(ensemble, tasks, settings, seeds, measure)
-    path = _place(trainer.identity) if checkpoint is None else checks.instance(checkpoint, "checkpoint", (str, Path))
-    path = None if path is None else Path(path)
-    checks.positive(save_every, "save_every", 0)
-    if path is not None and path.exists():
-        trainer.load(path)
-    keep_memory()
-    saved = time.monotonic()
-    silent = not progress or "FLATCUBE_PRESS" in os.environ  # stored notebooks carry no progress bars
-    bar = tqdm(total=settings.steps, initial=trainer.step, disable=silent, unit="step", desc="training")
-    with bar, _interrupts() as interrupted:
-        while trainer.advance():
-            bar.update()
-            if (trainer.step - 1) % settings.every == 0:
-                bar.set_postfix_str(trainer.summary())
-            if path is not None and (interrupted() or time.monotonic() - saved >= save_every):
-                trainer.save(path)
-                saved = time.monotonic()
-            if interrupted():
-                where = "there is no checkpoint" if path is None else f"run again to go on from {path}"
-                raise KeyboardInterrupt(f"training stopped after step {trainer.step}; {where}")
-    if path is not None:
-        trainer.save(path)
-    return trainer.result()
-
-
-def _place(identity: str) -> Path | None:
-    """Where a run keeps its state if nobody says so: in the folder that the environment names, if it names one."""
-    folder = os.environ.get(paths.CHECKPOINTS)
-    return Path(folder) / f"{identity[:16]}.safetensors" if folder else None
-
-
-class _Trainer:
+class Trainer:
     """The state of a run, and one step of it."""
 
     def __init__(
@@ -307,25 +250,6 @@ class _Trainer:
         state, reasons = self.state, [_REASONS[code] for code in self.state["reason"].tolist()]
         ended, reached, errors = (state[name].numpy().copy() for name in ("ended", "reached", "error"))
         return Run(self.ensemble, history, reasons, ended, reached, errors, self.settings)
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Within, Ctrl-C only sets a mark, so that a step is never cut in two; a second one interrupts at once."""
-    asked, before = threading.Event(), signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield asked.is_set
-        return
-
-    def mark(*_: object) -> None:
-        asked.set()
-        signal.signal(signal.SIGINT, before)
-
-    signal.signal(signal.SIGINT, mark)
-    try:
-        yield asked.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _check_ensemble(ensemble: nn.Module) -> None:

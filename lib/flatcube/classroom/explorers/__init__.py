@@ -50,6 +50,7 @@ class Explorer(ABC):
     label: ClassVar[str]  # what a screen reader calls the figure
     schema: ClassVar[Schema]  # of the state, from the JSON file beside the two
     content: ClassVar[Any] = None  # what one figure shows besides its state, where that differs from call to call
+    height: ClassVar[str] = ""  # what the page keeps free until it is alive, such as "14rem"; 46rem if nothing is said
     figure = ""  # the label by which a chapter's text refers to it
 
     def __init__(self, **state: Any) -> None:
@@ -125,6 +126,7 @@ class Explorer(ABC):
         sentence = f"{self.label}: run this cell to make it interactive."
         payload = {"element": "explorer", "name": self.name, "label": self.label, "state": self.state}
         payload |= {"figure": self.figure} if self.figure else {}
+        payload |= {"height": self.height} if self.height else {}
         payload |= {} if self.content is None else {"content": self.content}
         return {
             MIME: payload,

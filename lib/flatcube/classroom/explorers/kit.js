@@ -210,6 +210,21 @@ const PLOT = 128; // height of the bars' area in pixels
 /**
  * @typedef {{ groups?: { text: string, size: number }[], low?: number, high?: number, values?: boolean }} BarOptions
  */
+/**
+ * Lines across a picture with marks beside it, marks below, and a title.
+ * @type {(frame: { wide: number, tall: number, left: number, right: number, bottom: number },
+ *     left: [number, string][], below: [number, string][], title: string) => any}
+ */
+export const axes = ({ wide, tall, left: start, right, bottom }, left, below, title) =>
+  svg(
+    "g",
+    { "aria-hidden": "true" },
+    ...left.map(([y]) => svg("g", { class: "fx-grid" }, svg("line", { x1: start, x2: wide - right, y1: y, y2: y }))),
+    ...left.map(([y, text]) => svg("text", { class: "fx-end", x: start - 8, y: y + 5 }, text)),
+    ...below.map(([x, text]) => svg("text", { class: "fx-mid", x, y: tall - bottom + 21 }, text)),
+    svg("text", { class: "fx-mid", x: (start + wide - right) / 2, y: tall - 4 }, title),
+  );
+
 /** A chart of signed bars. With `onPick` every bar is a button; without, the chart is one picture with a text.
  * @type {(options: { label: string, onPick?: (at: number) => void, onPoint?: (at: number) => void }) =>
  *     { root: any, show(cells: Cell[], options?: BarOptions): void }} */
