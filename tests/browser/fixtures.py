@@ -24,6 +24,7 @@ PATIENCE_MS = 120_000  # on a busy machine
 expect.set_options(timeout=PATIENCE_MS)  # 5 s otherwise
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With two workers, what needs the same page stays together, else the tests of one file do."""
     for item in items:
