@@ -12,6 +12,8 @@ PYTEST := $(BIN)/python -m pytest
 # Tests that need a browser: a folder, and files in the others.
 WITHOUT_BROWSER := tests --ignore tests/browser --ignore-glob '*_page.py'
 IN_BROWSER := tests/browser $(wildcard tests/*/test_*_page.py)
+# Two workers, and the tests of one file stay together: they share a page, a network or a JupyterLab.
+BY_FILE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help book serve zip slides pdf lab notebooks evidence test lint test-machines test-views bench format lock clean
@@ -57,11 +59,11 @@ test: lint book          ## everything: library, notebooks, pages in a browser; 
 ifdef ROOM
 	$(BIN)/python -m tests.room $(ROOM)
 else
-	OMP_NUM_THREADS=1 $(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder $(WITHOUT_BROWSER)
+	OMP_NUM_THREADS=1 $(PYTEST) $(BY_FILE) $(WITHOUT_BROWSER)
 	$(PYTEST) -p tests.notebooks.replay --nbval-lax chapters/notebooks
 	$(FLATCUBE) check
 	$(BIN)/python -m tests.machines oldest
-	$(PYTEST) -n 2 --dist loadgroup $(IN_BROWSER)
+	$(PYTEST) $(BY_FILE) $(IN_BROWSER)
 endif
 
 lint: .venv/.ready       ## the form of our Python, in library, tests and chapters
@@ -71,7 +73,7 @@ test-machines: book      ## the chapters' outputs under the arithmetic of other 
 	$(BIN)/python -m tests.machines
 
 test-views: book         ## every chapter in every view; make test takes them in turn
-	FLATCUBE_VIEWS=all $(PYTEST) -n 2 --dist loadgroup $(addprefix tests/browser/test_,ends.py landing.py still.py)
+	FLATCUBE_VIEWS=all $(PYTEST) $(BY_FILE) $(addprefix tests/browser/test_,ends.py landing.py still.py)
 
 bench: .venv/.ready      ## speed as ratios to other packages, measured in one run
 	$(BIN)/python tests/benchmarks/run.py

@@ -25,7 +25,7 @@ def runs(room: str) -> list[list[str]]:
     """The arguments of pytest, one list for each run; a room without a chapter has neither a notebook nor a page."""
     pages = sorted(str(path.relative_to(rooms.ROOT)) for path in (rooms.ROOT / "tests" / room).glob("*_page.py"))
     found = [["-n", "2", "--dist", "loadfile", f"tests/{room}", "--ignore-glob", "*_page.py"]]
-    in_browser = ["-n", "2", "--dist", "loadgroup", *pages]
+    in_browser = ["-n", "2", "--dist", "loadfile", *pages]
     if room in rooms.ROOMS:
         chapter = rooms.chapter(room)
         found.append(["-p", "tests.notebooks.replay", "--nbval-lax", f"chapters/notebooks/{chapter}.ipynb"])

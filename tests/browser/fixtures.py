@@ -24,15 +24,6 @@ PATIENCE_MS = 120_000  # on a busy machine
 expect.set_options(timeout=PATIENCE_MS)  # 5 s otherwise
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With two workers, what needs the same page stays together, else the tests of one file do."""
-    for item in items:
-        given = item.callspec.params if hasattr(item, "callspec") else {}
-        page = "-".join(given["seen"]) if "seen" in given else f"{item.path}-{given.get('chapter', '')}"
-        item.add_marker(pytest.mark.xdist_group(page))
-
-
 @dataclass
 class Visit:
     """An open page and what it did: requests that left the site, files it missed, errors it reported."""
