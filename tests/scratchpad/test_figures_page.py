@@ -126,5 +126,5 @@ class TestFigures(FigureTests):
         "A wrong chain has one first wrong state, and before it all states are right": fates,
         "Straight lines: every one of these bounds asks for a power of the length": asked,
         "Where the condition fails there is no δ; the bare formula may promise everything there": promised,
-        "δ is a switch: it promises nothing, and then nearly everything": switched,
+        "δ is a switch: it stays at one, and then drops to next to nothing": switched,
     }

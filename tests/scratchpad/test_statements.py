@@ -84,6 +84,12 @@ def test_held_to_the_whole_answer_a_chain_ends_its_promise_as_well():
         1e-3: [([32], True), ([64], False), ([128], False)],
         3e-3: [([16], True), ([64], False), ([128], False)],
     }
+    lengths = range(4, 60)
+    met = [(scratchpad.one_pass, lambda T: 0.25), (scratchpad.step, whole), (binary, whole)]
+    assert [ends(price, 3e-4, target)[0] for price, target in met] == [[24], [17], [38]]
+    costs = [3e-4**2 / 2 * scratchpad.one_pass(T).trace for T in (50, 51)]
+    assert costs[0] < 0.25 < costs[1]
+    lengths = (4, 8, 16, 32, 64, 128)
     level = [scratchpad.log_delta(scratchpad.step(T), sigma=3e-4, m=1e12) for T in lengths]
     assert max(level) < 0.95 * min(level)  # a quarter for each step looks like a promise at any length, and is none
 

@@ -173,7 +173,8 @@ def _pairs(rng: np.random.Generator) -> list[tuple]:
         "`D[np.ix_(a, b)]` holds D[a[p], b[q]] at (p, q). Use it with a column of the table, for either symbol, and "
         "remember that both symbols are equally likely.",
     ),
-    why="Add it up over the positions of the flipped bit, and you have the sensitivity of a pass over a million bits.",
+    why="Average it over the pairs to which a flip leads, add up over the positions of the flip, and you have the "
+    "sensitivity of a pass over a million bits.",
     instances=_pairs,
 )
 def my_pair(table: np.ndarray, accepts: np.ndarray, k: int) -> np.ndarray:
