@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flatcube import tokens
-from flatcube.tokens.exercises import Asked, my_vote
+from flatcube.tokens.exercises import Asked, my_budget, my_vote
 from tests.classroom.exercise_tests import ExerciseTests
 
 WRITTEN = [
@@ -186,3 +186,8 @@ def test_who_asks_too_often_is_told_so():
     box.ask(box.inputs)
     with pytest.raises(ValueError, match="at most 600 inputs may be asked for"):
         box.ask(box.inputs)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_random_pairs_are_not_called_as_good_as_the_library(seed):
+    assert my_budget.board(my_budget.baseline, seed).verdict == "Not yet clearly better than random pairs in error."
