@@ -31,6 +31,9 @@ def test_every_control(workshop):
         for name, key in (("Coefficient of c", "a1"), ("Coefficient of c²", "a2"), ("Coefficient of c³", "a3")):
             on.after(move(name, "End"), **{key: 1})
             on.after(move(name, "Home"), **{key: -1})
+        on.after(move("Time t = 10ᵏ, k =", "End"), time=5)
+        assert page.locator("[data-value='left:1']").inner_text() == "over 10²¹"  # a bound, not the number itself
+        on.after(move("Time t = 10ᵏ, k =", "Home"), time=-1)
         on.after(move("Coefficient of c⁴", "End"), a4=1)
         on.after(choose("pairs"), kernel="pairs")
         assert "mixes different sets" in page.locator(".fx-sentence").inner_text()

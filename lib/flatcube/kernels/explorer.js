@@ -86,6 +86,10 @@ function short(value) {
   return `${digits.replace("-", "−")}·10${raised}`;
 }
 
+const OVER = Math.exp(50); // what has grown further is not computed
+/** A share not yet learnt. @type {(share: number) => string} */
+const shared = (share) => (share >= OVER ? "over 10²¹" : short(share));
+
 // ---------------------------------------------------------------------------------------------- the page
 
 const inner = WIDE - EDGE.left - EDGE.right;
@@ -240,13 +244,13 @@ function render({ model, el }) {
     );
     attributes(flow, {
       "aria-label": `Share not yet learnt at time ten to the ${now}: ${mean
-        .map((mu, k) => `degree ${k} ${short(left(mu, now))}`)
+        .map((mu, k) => `degree ${k} ${shared(left(mu, now))}`)
         .join(", ")}`,
     });
     const row = (/** @type {string} */ title, /** @type {string} */ key, /** @type {number[]} */ values) => {
       const cells = values.map((value, k) => {
         const cell = h("td");
-        put(cell, `${key}:${k}`, value, short(value));
+        put(cell, `${key}:${k}`, value, key === "left" ? shared(value) : short(value));
         return cell;
       });
       return h("tr", {}, h("th", { scope: "row" }, title), ...cells);
