@@ -2,9 +2,11 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
+from flatcube import classroom
 from flatcube.classroom.explorers import bundle, explorer
 from flatcube.experiments import store
 from flatcube.grokking import explorer as room
@@ -63,3 +65,10 @@ def test_without_stored_results_it_says_how_to_make_them(tmp_path, monkeypatch):
 
 def test_the_book_s_own_results_fit_into_a_small_script():
     assert len(bundle("grokking")) < 400_000
+
+
+def test_every_colour_of_its_style_exists():
+    """A stroke in a colour that nobody defines is not drawn, and nothing complains."""
+    shared = (Path(classroom.__file__).parent / "site" / "elements.css").read_text(encoding="utf-8")
+    own = Path(room.__file__).with_suffix(".css").read_text(encoding="utf-8")
+    assert set(re.findall(r"var\((--[\w-]+)", own)) <= set(re.findall(r"(--[\w-]+):", shared))

@@ -137,9 +137,9 @@ function render({ model, el }) {
       h(
         "p",
         { class: "fx-hint" },
-        "Curves: dotted, training accuracy; blue, test accuracy; pink, sensitivity; dashed, number of harmonics as a " +
-          "share of its start. Upright lines separate the phases. In the plane, neighbours on the line are those " +
-          "that the harmonic puts next to each other, and the pink dot is 0.",
+        "Curves: dotted, training accuracy; blue, test accuracy; dashed, number of harmonics as a share of its " +
+          "start; the other, sensitivity. Upright lines separate the phases. In the plane, neighbours on the line " +
+          "are those that the harmonic puts next to each other, and the large dot is 0.",
       ),
     ),
   );
