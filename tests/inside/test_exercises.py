@@ -1,9 +1,10 @@
 """Chapter 18's exercises: wrong answers as readers write them, and the library's answers."""
 
 import numpy as np
+import pytest
 
 from flatcube import inside
-from flatcube.classroom.exercises import score
+from flatcube.classroom.exercises import check, find, score
 from tests.classroom.exercise_tests import ExerciseTests
 
 WRITTEN = [
@@ -174,6 +175,29 @@ class TestExercises(ExerciseTests):
             [((*hub, leaf), weight) for leaf, weight in zip(leaves, weights, strict=True)], T
         ),
     }
+
+
+@pytest.mark.parametrize("id", ["18.1", "18.2", "18.3", "18.4", "18.5"])
+def test_an_answer_that_changes_what_it_is_given_is_told_so_and_nothing_else(id):
+    task = find(id)
+
+    def spoiling(*given):
+        found = task.solution(*given)
+        given[0][:] = 0
+        return found
+
+    said = check(id, spoiling)
+    assert (said.status, said.hint) == ("unfit", None)
+    assert said.text.startswith("You have changed the array that you were given.")
+    assert check(id, task.solution).status == "right"
+
+
+def test_an_ablation_in_place_has_the_right_values_and_is_not_right():
+    def my_ablation(holds, mix, shift, rows, f):
+        holds[:, rows] = holds[:, rows].mean(axis=0)
+        return np.square(holds @ mix + shift - f).mean()
+
+    assert "You have changed the array" in check("18.5", my_ablation).text
 
 
 def test_a_reader_that_knows_stars_and_decoys_finds_more():

@@ -29,6 +29,10 @@ def test_every_control(workshop, width):
         on.after(lambda: page.get_by_role("button", name="None").click(), rows="00000000")
         bits = page.get_by_role("group", name="The input x").get_by_role("button")
         on.after(lambda: bits.nth(1).click(), bits="11110100")
+        on.after(choose("Network", "2-2-0"), network="2-2-0")
+        page.get_by_role("button", name="Those of this component").click()  # none has a clear row for {2, 3}
+        on.compare()
+        assert "No position has a clear row for {2, 3}" in said.inner_text()
         places = page.get_by_role("group", name="Positions to change").get_by_role("button")
         on.after(lambda: on.keys(places.nth(0), "ArrowDown", "Enter"), rows="01000000")
         for name in InsideExplorer.schema["network"].values:

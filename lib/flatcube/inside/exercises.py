@@ -4,13 +4,30 @@ Each solution is followed by the mistakes that its check recognises. One trial o
 mistakes look alike.
 """
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from flatcube.classroom.exercises import Measure, exercise, scored
+from flatcube.classroom.exercises.answers import Unfit
 
 Looks = list[tuple]
+
+
+def _kept(instances: Callable[[np.random.Generator], Looks]) -> Callable[[Callable, np.random.Generator], None]:
+    """A look at whether an answer leaves what it is given as it was: values do not tell, for they may be right."""
+
+    def look(answer: Callable, rng: np.random.Generator) -> None:
+        trial = instances(rng)[-1]
+        given = copy.deepcopy(trial)
+        answer(*given)
+        if not all(np.array_equal(now, before) for now, before in zip(given, trial, strict=True)):
+            raise Unfit("You have changed the array that you were given. Others still need it, so work on a copy.")
+
+    return look
+
 
 # Position 1 looks at bit 1 alone, position 3 at bits 1 and 3, position 4 nearly so; 0.8 of the attention is enough.
 # No set has the last bit: who counts bits from 0 gets a wrong number, and the sentence for it, and no error.
@@ -42,6 +59,7 @@ def _attentions(rng: np.random.Generator) -> Looks:
     why="A mass of 1 says that the position looks at nothing but the set. It does not say how it shares its attention "
     "out among the members.",
     instances=_attentions,
+    look=_kept(_attentions),
 )
 def my_mass(attention: np.ndarray, members: tuple) -> np.ndarray:
     """How much of each row of attention (T, T) lies on the members, numbered from 1: (T,)."""
@@ -96,6 +114,7 @@ def _first_best(attention: np.ndarray, members: tuple) -> int:
     ),
     why="Without the second condition a row that stares at one bit would count for every set with that bit in it.",
     instances=_attentions,
+    look=_kept(_attentions),
 )
 def my_row(attention: np.ndarray, members: tuple) -> int:
     """The position, from 1, with the largest mass among those with mass ≥ 0.8 and ≥ 1/(2d) on each; 0 if none."""
@@ -144,6 +163,7 @@ def _curves(rng: np.random.Generator) -> Looks:
     ),
     why="A wave for a parity of d bits must turn d − 1 times, and you can now count it.",
     instances=_curves,
+    look=_kept(_curves),
 )
 def my_turns(values: np.ndarray) -> int:
     """How often the curve (points,) turns from rising to falling or back; plateaus are no turns."""
@@ -182,6 +202,16 @@ def _insides(rng: np.random.Generator) -> Looks:
     return found
 
 
+def _weighed(rng: np.random.Generator) -> Looks:
+    """What positions hold, their weights, and a parity."""
+    return [(holds, mix, chi) for holds, mix, chi, _, _ in _insides(rng)]
+
+
+def _ablations(rng: np.random.Generator) -> Looks:
+    """What positions hold, their weights, a shift, the rows to ablate, and a target."""
+    return [(holds, mix, 0.5, rows, f) for holds, mix, _, rows, f in _insides(rng)]
+
+
 @exercise(
     "18.4",
     "Shares",
@@ -194,7 +224,8 @@ def _insides(rng: np.random.Generator) -> Looks:
         "they add up to 1.",
     ),
     why="The shares of all positions add up to 1, whatever the network: the whole coefficient is accounted for.",
-    instances=lambda rng: [(holds, mix, chi) for holds, mix, chi, _, _ in _insides(rng)],
+    instances=_weighed,
+    look=_kept(_weighed),
 )
 def my_shares(holds: np.ndarray, mix: np.ndarray, chi: np.ndarray) -> np.ndarray:
     """The share of each position in E[output · χ], (T,): they add up to 1; holds (batch, T), mix (T,), χ (batch,)."""
@@ -237,7 +268,8 @@ def _after(holds: np.ndarray, mix: np.ndarray, shift: float, rows: list, f: np.n
     ),
     why="The mean keeps the constant part of what a row gave. Zero would take that away as well, and the error would "
     "tell of both.",
-    instances=lambda rng: [(holds, mix, 0.5, rows, f) for holds, mix, _, rows, f in _insides(rng)],
+    instances=_ablations,
+    look=_kept(_ablations),
 )
 def my_ablation(holds: np.ndarray, mix: np.ndarray, shift: float, rows: list, f: np.ndarray) -> float:
     """The mean squared error against f (batch,) if these rows, from 0, hold their mean at every input."""

@@ -431,7 +431,9 @@ function render({ model, el }) {
     verdict.textContent = count
       ? `With ${whose} ${what[/** @type {"mean"} */ (state.change)]}, the network keeps ${percent(share)} % of what ` +
         `it had learnt of ${named(members)}.`
-      : "Nothing is changed yet: press positions in step 1, or the first button.";
+      : clear(state).includes("1")
+        ? "Nothing is changed yet: press positions in step 1, or the first button."
+        : `No position has a clear row for ${named(members)}: the first button finds none. Press positions in step 1.`;
   }
 
   const explorer = connect(model, el, clean, (next) => {
