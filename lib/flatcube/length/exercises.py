@@ -163,8 +163,8 @@ def _lengths(rng: np.random.Generator) -> list[tuple]:
     hints=(
         "The slope is the covariance of length and sharpness over the variance of the length. Write both as sums over "
         "the points, and look what stands in front of each measured number.",
-        "Points beyond the mean length pull the line up, points before it pull it down, and a point at the mean does "
-        "neither. What scales these pulls so that the line y = n gets the slope 1?",
+        "A high value beyond the mean length makes the line steeper, one before it makes it less steep, and one at the "
+        "mean does neither. What scales these effects so that the line y = n gets the slope 1?",
     ),
     why="A slope is a weighted sum of measurements. The weights depend on the lengths alone: you know them before you "
     "have trained anything.",
@@ -455,7 +455,7 @@ def _runs(rng: np.random.Generator) -> list[tuple]:
         "When both filters have been applied, call the function that you were given. A slope is told from 0 if its "
         "whole interval lies on one side.",
     ),
-    why="Both filters were written down before anybody saw a slope. That is what makes the verdict one.",
+    why="You had both filters before you saw a slope. That is what makes it a verdict.",
     instances=_runs,
 )
 def my_experiment(
