@@ -26,22 +26,14 @@ from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, networks, sensitivity, sharpness, training
+from flatcube.experiments import trends
 from flatcube.experiments.engine import Experiment
-from flatcube.experiments.trends import verdict
 from flatcube.generalise import completions, findings, learners
 from flatcube.sharpness.landscape import Landscape, random_vectors
 
 __all__ = [
-    "Trial",
-    "first_networks",
-    "trial",
-    "squares",
-    "summary",
-    "by_function",
-    "interval",
-    "measured",
-    "EXPERIMENT",
-]
+    "Trial", "first_networks", "trial", "squares", "summary", "by_function", "interval", "measured", "EXPERIMENT",
+]  # fmt: skip
 
 RHO = 0.02
 _FIT = 0.05  # mean squared error below which a network counts as one of its function
@@ -221,8 +213,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         "those are in the experiment own_inputs."
     )
     return [
-        {"id": "HR-F4", "verdict": verdict(rules), "statement": statement},
-        {"id": "HR-F15", "verdict": verdict(near), "statement": restricted},
+        {"id": "HR-F4", "verdict": trends.verdict(rules), "statement": statement},
+        {"id": "HR-F15", "verdict": trends.verdict(near), "statement": restricted},
     ]
 
 
@@ -232,11 +224,7 @@ def _less(one: list[dict], name: str, other: list[dict], than: str) -> bool:
     others = {(row["seed"], row["draw"]): row[than] for row in other}
     pairs = [(row, others.get((row["seed"], row["draw"]))) for row in one]
     differences = by_function((row["seed"], row[name] - value) for row, value in pairs if value is not None)
-    if len(differences) < 2:
-        return False
-    if np.ptp(differences) < 1e-9:
-        return differences[0] < -1e-9
-    return bool(stats.ttest_1samp(differences, 0, alternative="less").pvalue < 0.05)
+    return trends.paired(differences, "less") < 0.05
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------

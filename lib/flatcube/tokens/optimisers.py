@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import Tensor, nn
 
 from flatcube import checks
@@ -252,7 +251,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     """
     count = sum(row["goal"] == "loss" for row in rows)
     groups = _groups(row for row in rows if row["goal"] == "loss" and int(row["reached"]))
-    tests = {(key, name): _paired(_beyond(some, name))
+    tests = {(key, name): trends.paired(_beyond(some, name))
              for key, some in groups.items() if "sgd" in some for name in some if name != "sgd"}  # fmt: skip
     apart, judged = _holm(tests), [_side(key, some) for key, some in groups.items()]
     sides, told = [one for one, _ in judged], [words for _, words in judged]
@@ -280,13 +279,6 @@ def _side(key: tuple, some: dict[str, dict[float, dict]]) -> tuple[bool, str]:
     listed = ", ".join(f"{name} {value:.4f}" for name, value in means.items())
     return len({value < loudest for value in means.values()}) == 1, (
         f"{key[1]} at {key[2:6]} {listed}, louder rule {loudest:.4f}"
-    )
-
-
-def _paired(differences: list[float]) -> float:
-    """The p-value of a paired t test; 1 if nothing differs."""
-    return (
-        float(stats.ttest_1samp(differences, 0).pvalue) if len(differences) > 1 and np.ptp(differences) > 1e-9 else 1.0
     )
 
 
