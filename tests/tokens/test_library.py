@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flatcube import cube, networks, sensitivity, tokens
-from flatcube.tokens import learn, letters, models, optimisers, pretrained, sentences, synthetic, vision
+from flatcube.tokens import _steps, learn, letters, models, optimisers, pretrained, sentences, synthetic, vision
 
 # --- sensitivity ------------------------------------------------------------------------------------------------------
 
@@ -367,7 +367,7 @@ def test_a_natural_step_of_a_linear_model_is_that_of_its_closed_form(damping):
     linear, x, y = _linear()
     model, X = _Flat(linear, torch.eye(4).double()), x.numpy()
     was = linear.weight.detach().numpy()[0].copy()
-    optimisers.natural_step(model, x, y, damping=damping)
+    _steps.natural_step(model, x, y, damping=damping)
     f = X @ was
     p = 1 / (1 + np.exp(-f))
     F = X.T @ (X * (p * (1 - p))[:, None]) / len(X)
@@ -387,10 +387,10 @@ def test_natural_steps_end_where_the_gradient_is_zero_and_ask_for_no_coordinates
             linear.weight.zero_()
         model = _Flat(linear, change)
         for _ in range(2):
-            optimisers.natural_step(model, x, y, damping=1e-6)
+            _steps.natural_step(model, x, y, damping=1e-6)
         outputs.append(model(x).detach().numpy())
         for _ in range(6):
-            optimisers.natural_step(model, x, y, damping=1e-6)
+            _steps.natural_step(model, x, y, damping=1e-6)
         torch.nn.functional.softplus(-y * model(x)).mean().backward()
         assert float(linear.weight.grad.norm()) < 1e-6
     assert outputs[0] == pytest.approx(outputs[1], rel=1e-3)
