@@ -26,7 +26,7 @@ from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, networks, sensitivity, sharpness, training
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import completions, findings, learners
 from flatcube.sharpness.landscape import Landscape, random_vectors
@@ -135,7 +135,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``sizes``: for every size the means, how many first ``networks`` there are and ``fitted``, and of how many pairs
     ``both`` new ones did; over these, the mean ratios of sharpness, g to f, and of training set to cube, with 95 %
     intervals over functions."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     found = []
     for size in sorted({row["size"] for row in rows}):
         own = [row for row in rows if row["size"] == size]
@@ -183,7 +183,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     were trained on the whole cube. The first ones, for which the set is their own, are in ``own_inputs``.
     """
     tables = summary(rows)["sizes"]
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     by_size = {line["size"]: [row for row in rows if row["size"] == line["size"]] for line in tables}
     rules = [_less(own, "sensitivity", own, other) for own in by_size.values() for other in ("target", "completion")]
     sizes = list(by_size.values())

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from flatcube import checks
+from flatcube.experiments import store
 
 __all__ = ["curves", "events", "phase", "described", "leads"]
 
@@ -19,8 +20,7 @@ _WORDS = {"arm", "spectrum", "circles"}
 def curves(rows: Iterable[dict]) -> list[Curve]:
     """The rows of every network by itself, numbers as numbers."""
     found: dict[tuple, Curve] = {}
-    for row in rows:
-        kept = {name: value if name in _WORDS else float(value) for name, value in row.items()}
+    for kept in store.numbers(rows, *_WORDS):
         found.setdefault((kept["arm"], kept["p"], kept["share"], kept["seed"]), []).append(kept)
     return list(found.values())
 

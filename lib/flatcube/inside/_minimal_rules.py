@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from flatcube import cube
+from flatcube.experiments import store
 from flatcube.experiments.trends import contrast, verdict
 from flatcube.sampling import proportion
 
@@ -28,7 +29,7 @@ def one_function(seed: int, T: int, degree: int, sparsity: int) -> tuple[Parts, 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``cells``: for every class, networks, how many ``fitted``, of these how many recovered ``some`` or ``all`` of
     their components, how many had some before training; medians of what was measured inside of them."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     found = []
     for key in dict.fromkeys(tuple(row[name] for name in CELL) for row in rows):
         own = [row for row in rows if tuple(row[name] for name in CELL) == key]
@@ -46,7 +47,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:
     """What the rows say of SP-F5, SP-F5M and SP-A-MIN, by networks that fitted."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     kept = [row for row in rows if row["fitted"] and row["degree"] > 1]
     return [_rows_of_attention(kept), _waves(kept), _converged(rows)]
 

@@ -21,6 +21,7 @@ from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, fourier, networks, training
+from flatcube.experiments import store
 from flatcube.experiments.engine import Experiment
 from flatcube.experiments.trends import verdict
 
@@ -117,8 +118,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def curves(rows: Iterable[dict]) -> list[list[dict[str, object]]]:
     """The rows of every network by itself, in the order of steps, numbers as numbers."""
     found: dict[tuple, list] = {}
-    for row in rows:
-        kept = {name: value if name == "kind" else float(value) for name, value in row.items()}
+    for kept in store.numbers(rows, "kind"):
         found.setdefault((kept["kind"], kept["seed"]), []).append(kept)
     return [sorted(curve, key=lambda row: row["step"]) for curve in found.values()]
 

@@ -20,6 +20,7 @@ from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, fourier, networks, sensitivity, training
+from flatcube.experiments import store
 from flatcube.experiments.engine import Experiment
 
 __all__ = ["Trial", "KINDS", "ensemble", "mean_degree", "trial", "summary", "measured", "EXPERIMENT"]
@@ -106,15 +107,11 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def _numbers(rows: Iterable[dict]) -> list[dict]:
-    return [{name: value if name == "kind" else float(value) for name, value in row.items()} for row in rows]
-
-
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``cells``: for every kind and scale, over the networks that learnt what they were shown, mean degree before and
     mean sensitivity after, with its 95 % interval; ``scales``: for every kind the p-value of the test of Kruskal and
     Wallis that sensitivity after learning is the same at all scales."""
-    rows = _numbers(rows)
+    rows = store.numbers(rows, "kind")
     cells, scales = [], []
     for kind in KINDS:
         of_kind = [row for row in rows if row["kind"] == kind]

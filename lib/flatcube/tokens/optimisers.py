@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from flatcube import checks
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.tokens import flips, models, single
 from flatcube.tokens._steps import OPTIMISERS, stepper
@@ -131,15 +131,10 @@ def _right(outputs: np.ndarray, labels: np.ndarray) -> float:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def _numbers(rows: Iterable[dict]) -> list[dict]:
-    words = ("kind", "optimiser", "goal")
-    return [{name: value if name in words else float(value) for name, value in row.items()} for row in rows]
-
-
 def _groups(rows: Iterable[dict]) -> dict[tuple, dict[str, dict[float, dict]]]:
     """The networks by goal, kind and setting, then by optimiser and seed."""
     found: dict[tuple, dict[str, dict[float, dict]]] = {}
-    for row in _numbers(rows):
+    for row in store.numbers(rows, "kind", "optimiser", "goal"):
         key = (row["goal"], row["kind"], *(int(row[name]) for name in _NAMES[2:]))
         found.setdefault(key, {}).setdefault(row["optimiser"], {})[row["seed"]] = row
     return found

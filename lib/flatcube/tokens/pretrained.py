@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from flatcube import checks, cube, fourier, networks, sensitivity, training
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 
 __all__ = ["Trial", "functions", "trial", "summary", "measured", "EXPERIMENT"]
@@ -113,8 +113,7 @@ def _trained(trial: Trial, ensemble: networks.Ensemble, tasks: list[training.Tas
 def _numbers(rows: Iterable[dict]) -> dict[tuple[str, str], dict[float, dict]]:
     """Rows with numbers as numbers by target and earlier training, then by seed; those that learnt both functions."""
     found: dict[tuple[str, str], dict[float, dict]] = {}
-    for row in rows:
-        one = {name: value if name in ("target", "before") else float(value) for name, value in row.items()}
+    for one in store.numbers(rows, "target", "before"):
         some = found.setdefault((one["target"], one["before"]), {})
         if max(one["train"], one["first"]) < FIT:
             some[one["seed"]] = one
