@@ -134,7 +134,10 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
 
 
 def powers(rows: list[dict], name: str = "gap") -> dict[str, dict[str, float]]:
-    """Exponents μ and ν of ``name`` ∝ d^μ w^ν by least squares on logarithms, with 95 % intervals by Student's t."""
+    """Exponents μ and ν of ``name`` ∝ d^μ w^ν by least squares on logarithms, with 95 % intervals by Student's t.
+
+    Numbers that are not above 0 have no logarithm: a network whose gap is none, or negative, is left out.
+    """
     kept = [row for row in rows if row[name] > 0]
     design = np.array([[1.0, math.log(row["degree"]), math.log(row["sparsity"])] for row in kept]).reshape(-1, 3)
     if len(kept) < 4 or np.linalg.matrix_rank(design) < 3:

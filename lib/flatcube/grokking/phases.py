@@ -89,8 +89,9 @@ def described(curve: Curve) -> dict[str, float | str]:
     waiting above an earlier value of the waiting. ``fall``: that when it has generalised, over that when it left.
     ``bump``: as ``rise``, from then on. ``flat``: the change of the norm from the start of the waiting to its end, as a
     share of that at the start; ``stray``: the largest such change at any reading between. ``tau_m`` is Kendall's τ of a
-    measure m with the epoch while it waits, and ``way_m`` the share of its way, from memorised to generalised, that it
-    has made when waiting ends. What hangs on an event that never came is not a number.
+    measure m with the epoch while it waits, from the reading with which it has memorised to that with which it left,
+    and ``way_m`` the share of its way, from memorised to generalised, that it has made when waiting ends. What hangs on
+    an event that never came is not a number.
     """
     found = events(curve)
     at = {name: next((row for row in curve if row["epoch"] == epoch), None) for name, epoch in found.items()}

@@ -54,9 +54,9 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
 
 def _rows_of_attention(kept: list[dict]) -> dict[str, str]:
     """SP-F5 agrees if most networks recover a component (the 95 % interval is above ½), more than did before training
-    (Fisher's exact test at 0.05), most components of functions with three are recovered (``_of_three``), and the
-    component with the least weight has less mass than that with the largest (paired one-sided Wilcoxon test at 0.05);
-    in part, if some of these hold."""
+    (Fisher's exact test at 0.05, which does not use that both are of one network), most components of functions with
+    three are recovered (``_of_three``), and the component with the least weight has less mass than that with the
+    largest (paired one-sided Wilcoxon test at 0.05); in part, if some of these hold."""
     some, before = (sum(row[name] > 0 for row in kept) for name in ("recovered", "untrained"))
     low, high = proportion(some, len(kept), 0.95)
     more = stats.fisher_exact([[some, len(kept) - some], [before, len(kept) - before]], alternative="greater").pvalue

@@ -62,12 +62,7 @@ def fit(
     done = 0
     for _ in range(epochs):
         for chosen in torch.randperm(len(x), generator=source).split(batch):
-            loss = nn.functional.cross_entropy(model(x[chosen]), y[chosen])
-            if penalty is not None:
-                loss = loss + penalty(model, x[chosen], y[chosen], source)
-            step.zero_grad()
-            loss.backward()
-            step.step()
+            _step(step, model, x[chosen], y[chosen], penalty, source)
             done += 1
             if done % part == 0:
                 reached = accuracy(model, few, theirs)
@@ -89,6 +84,19 @@ def _optimiser(model: nn.Module, name: str, rate: float, momentum: float, decay:
     if name == "sgd":
         return torch.optim.SGD(parameters, lr=rate, momentum=momentum)
     return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay)
+
+
+def _step(
+    step: torch.optim.Optimizer, model: nn.Module, x: Tensor, y: Tensor, penalty: Penalty | None,
+    source: torch.Generator,
+) -> None:  # fmt: skip
+    """One step on these examples."""
+    loss = nn.functional.cross_entropy(model(x), y)
+    if penalty is not None:
+        loss = loss + penalty(model, x, y, source)
+    step.zero_grad()
+    loss.backward()
+    step.step()
 
 
 def _check_inputs(x: Tensor) -> None:

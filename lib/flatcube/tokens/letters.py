@@ -197,7 +197,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     which depend on as many places, in each of three: steps (networks that never learn come last), sharpness, and the
     share of wrong answers on longer windows; in part, if in some. "Above" is a one-sided Mann–Whitney test at 0.05 for
     every length. Sharpness and longer windows count networks that learnt, at lengths with four of them or more for each
-    task.
+    task. Shares of wrong answers are compared as they are, though the tasks have other shares of the frequent answer.
     """
     rows = store.numbers(rows, "task")
     lengths = sorted({row["T"] for row in rows})
