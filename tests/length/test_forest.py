@@ -60,6 +60,15 @@ def test_pairs_are_as_a_contrast_of_their_differences(alternative):
     assert trends.paired([-0.3, -0.3], alternative) == (alternative == "greater")
 
 
+def test_holm_rejects_as_its_adjusted_values_do():
+    rng = np.random.default_rng(1)
+    for values in (rng.uniform(0, 0.06, size=(200, 5)) ** 1.3).tolist():
+        order = np.argsort(values)
+        adjusted = np.maximum.accumulate(np.sort(values) * np.arange(5, 0, -1))
+        assert [trends.holm(values)[at] for at in order] == (adjusted <= 0.05).tolist()
+    assert trends.holm([]) == [] and trends.holm([0.05]) == [True]
+
+
 def test_a_slope_with_one_scatter_is_the_usual_regression():
     found, line = forest.slope([*X], [*Y], "common"), stats.linregress(X, Y)
     half = stats.t.ppf(0.975, len(X) - 2) * line.stderr

@@ -293,8 +293,7 @@ def test_differences_that_may_be_chance_are_none():
     """One seed of six goes the other way as far as all others together: no test rejects."""
     rows = _fitted(lambda one: 0.01 + 0.001 * (one.optimiser == "adam") * (-5 if one.seed == 5 else 1))
     (found,) = optimisers.measured(rows)
-    assert found["verdict"] == "agrees" and optimisers._holm({"a": 0.02, "b": 0.03, "c": 0.001}) == ["c", "a", "b"]
-    assert optimisers._holm({"a": 0.03, "b": 0.03, "c": 0.001}) == ["c"]
+    assert found["verdict"] == "agrees" and "other than SGD in 0 of 24. " in found["statement"]
 
 
 # --- earlier training -------------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ import numpy as np
 from scipy import stats
 
 __all__ = [
-    "line", "weights", "contrast", "own_slope", "own_gap", "forecast", "gap", "paired", "spread", "said", "verdict",
+    "line", "weights", "contrast", "own_slope", "own_gap", "forecast", "gap", "paired", "holm", "spread", "said",
+    "verdict",
 ]
 
 Points = tuple[Sequence[float], Sequence[float]]  # places, and what was measured there
@@ -140,6 +141,20 @@ def paired(differences: Sequence[float], alternative: str = "two-sided") -> floa
         same = {"less": differences[0] < -1e-9, "greater": differences[0] > 1e-9}
         return 1.0 - same.get(alternative, any(same.values()))
     return float(stats.ttest_1samp(differences, 0, alternative=alternative).pvalue)
+
+
+def holm(values: Sequence[float], level: float = 0.05) -> list[bool]:
+    """Which of m hypotheses are rejected, by their p-values (Holm 1979): the smallest at level/m, the next at
+    level/(m − 1), and so on until one is not.
+
+    >>> holm([0.02, 0.03, 0.001]), holm([0.03, 0.03, 0.001])
+    ([True, True, True], [False, False, True])
+    """
+    rejected, going = [False] * len(values), True
+    for rank, at in enumerate(np.argsort(values, kind="stable")):
+        going = going and values[at] <= level / (len(values) - rank)
+        rejected[at] = bool(going)
+    return rejected
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

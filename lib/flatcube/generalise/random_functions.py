@@ -22,7 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, networks, sensitivity, sharpness, training
@@ -165,12 +164,9 @@ def by_function(values: Iterable[tuple[float, float]]) -> list[float]:
 
 
 def interval(values: list[float], name: str) -> dict[str, float]:
-    """Mean and its 95 % interval by Student's t."""
-    if len(values) < 2:
-        return {name: values[0] if values else math.nan, f"{name}_low": math.nan, f"{name}_high": math.nan}
-    half = float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1)) / math.sqrt(len(values))
-    mean = float(np.mean(values))
-    return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
+    """Mean and its 95 % interval by Student's t; not numbers, if there are none."""
+    found = trends.contrast([values], [1]) if values else dict.fromkeys(("value", "low", "high"), math.nan)
+    return {name: found["value"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
 
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:

@@ -174,7 +174,9 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     groups = _groups(row for row in rows if row["goal"] == "loss" and int(row["reached"]))
     tests = {(key, name): trends.paired(_beyond(some, name))
              for key, some in groups.items() if "sgd" in some for name in some if name != "sgd"}  # fmt: skip
-    apart, judged = _holm(tests), [_side(key, some) for key, some in groups.items()]
+    rejected = dict(zip(tests, trends.holm([*tests.values()]), strict=True))
+    apart = [one for one in sorted(tests, key=tests.get) if rejected[one]]
+    judged = [_side(key, some) for key, some in groups.items()]
     sides, told = [one for one, _ in judged], [words for _, words in judged]
     control = [f"{name} {np.mean([row['flipped'] for row in each.values()]):.2f}"
                for key, some in groups.items() if key[1:5] == ("attention", *SETTINGS[0][:3])
@@ -201,16 +203,6 @@ def _side(key: tuple, some: dict[str, dict[float, dict]]) -> tuple[bool, str]:
     return len({value < loudest for value in means.values()}) == 1, (
         f"{key[1]} at {key[2:6]} {listed}, louder rule {loudest:.4f}"
     )
-
-
-def _holm(tests: dict[tuple, float], level: float = 0.05) -> list[tuple]:
-    """Which of many hypotheses are rejected (Holm 1979): in order of p, until one is above level/(those left)."""
-    found = []
-    for key in sorted(tests, key=tests.get):
-        if not tests[key] <= level / (len(tests) - len(found)):
-            break
-        found.append(key)
-    return found
 
 
 def cost(trial: Trial) -> float:
