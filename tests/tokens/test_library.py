@@ -415,12 +415,30 @@ def test_functions_of_low_degree_times_parity_have_high_degree():
         assert set(found["random"]) == {-1.0, 1.0}
 
 
-def test_networks_with_an_earlier_training_begin_where_it_ended():
+def test_networks_with_an_earlier_training_begin_where_it_ended(monkeypatch):
+    seen, right = [], pretrained._trained
+
+    def trained(trial, ensemble, tasks):
+        seen.append((ensemble, tasks, run := right(trial, ensemble, tasks)))
+        return run
+
+    monkeypatch.setattr(pretrained, "_trained", trained)
     trial = pretrained.Trial(0, n=4, steps=600, width=16, heads=2, hidden=32, batch=16, rate=5e-3)
     rows = {(row["target"], row["before"]): row for row in pretrained.trial(trial)}
     assert rows.keys() == set(itertools.product(pretrained.TARGETS, pretrained.ARMS))
     assert max(row["first"] for row in rows.values()) < pretrained.FIT
     assert all(np.isnan(row["past"]) == (before == "none") for (_, before), row in rows.items())
+    (fresh, _, before), *later = seen
+    begun = [fresh.member(0), *before.ensemble.members()]
+    assert len(later) == len(pretrained.TARGETS) and len(begun) == len(pretrained.ARMS)
+    for ensemble, tasks, _ in later:
+        assert len({id(task) for task in tasks}) == 1  # the same for all arms
+        for k, member in enumerate(begun):
+            assert all(map(torch.equal, ensemble.member(k).parameters(), member.parameters()))
+    assert not any(map(torch.equal, begun[1].parameters(), begun[2].parameters()))
+
+
+def test_encoders_together_answer_as_alone():
     config = networks.Config(n=4, width=16, heads=2, hidden=32)
     members = [networks.Encoder(config, seed=seed, dtype=torch.float32) for seed in range(3)]
     bits = torch.as_tensor(tokens.sequences(2, 4))
