@@ -82,6 +82,14 @@ def test_workers_that_show_bars_leave_nothing_behind(tmp_path: Path):
     assert (done.stdout, done.stderr) == ("[('a', 1), ('bc', 2)]\n", "")
 
 
+def test_stored_results_are_read_where_there_are_no_bars():
+    """tqdm comes with torch, and a reader of the explorers may have neither."""
+    code = "import sys; sys.modules['tqdm'] = sys.modules['torch'] = None; from flatcube.experiments import store; "
+    code += "from flatcube.classroom import explorer; print(len(store.load('gap')), explorer('generalise').name)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.endswith(" generalise\n"), done.stderr
+
+
 @pytest.mark.parametrize("end", ["terminate", "kill"])
 def test_what_is_done_apart_ends_with_its_parent(tmp_path: Path, end: str):
     (tmp_path / "apart.py").write_text(APART)

@@ -18,8 +18,6 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 __all__ = ["outcomes", "apart", "heard_once", "locked", "draft", "replace"]
 
 _ATTEMPTS = 3  # for an item whose worker process dies
@@ -136,7 +134,7 @@ def _undisturbed() -> Iterator[None]:
 def _work(line: Connection, family: str | None) -> None:
     """In a new worker: leave Ctrl-C to the parent, compute what it sends, and end when it has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    tqdm.set_lock(threading.RLock())  # its own is a semaphore of the system, which outlives a worker that is ended
+    _bars_without_semaphores()
 
     def end(*_: object) -> None:
         if family:
@@ -154,6 +152,17 @@ def _work(line: Connection, family: str | None) -> None:
     with suppress(EOFError, OSError):  # the parent has hung up
         while True:
             line.send_bytes(_answer(line.recv_bytes()))
+
+
+def _bars_without_semaphores() -> None:
+    """Give bars a lock of this process: their own is a semaphore of the system, which outlives a worker that is ended.
+
+    Whoever only reads stored results has no tqdm, and needs none.
+    """
+    with suppress(ImportError):
+        from tqdm import tqdm
+
+        tqdm.set_lock(threading.RLock())
 
 
 def _answer(task: bytes) -> bytes:

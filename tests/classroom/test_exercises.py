@@ -101,6 +101,14 @@ def test_a_wrong_entry_of_a_matrix_is_named_by_both_indices_and_a_small_table_is
     assert "for table = [[0, 1], [2, 0], [1, 2]]" in said and "1 of 9 entries is wrong, that at index [0, 1]" in said
 
 
+def test_entries_are_counted_as_the_text_counts_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(find("97.3"), "entry", "bit")
+    right = find("97.3").solution
+    said = check("97.3", lambda table: right(table) + (np.arange(len(table)) == 1)).text
+    assert "1 of 2 entries is wrong, that for bit 2, where you give" in said
+    assert "3 entries are wrong, the first for bit 1, where you give 9." in check("2.1", [9, 9, 9]).text
+
+
 def test_an_answer_that_is_sometimes_right_hears_how_often():
     right = find("97.3").solution
     assert "Right in 1 of 4 fresh trials" in check("97.3", lambda table: right(table) + (len(table) > 2)).text

@@ -10,19 +10,20 @@ import pytest
 
 from flatcube import cube
 from flatcube.experiments import engine, journal, store
-from flatcube.generalise import gap, learners, perturbed
+from flatcube.generalise import flattened, gap, learners, own_inputs, perturbed
 from flatcube.inside import models
 
 BEFORE = {  # what is known before training
     "gap": ("hand_norm2", "hand_trace"),
     "domination": ("start", "hand_norm2", "hand_trace", "trimmed_trace", "rescaled_norm2"),
+    "eigenvalues": ("trace", "directions", "e1", "e20"),  # of networks that are built
     "plain_start": ("start", "hand_norm2", "hand_trace"),
     "random_functions": ("target", "completion"),
     "minimal": ("untrained", "weights"),
     "circuits": ("components",),
 }
 RECORDED = {"query": [-0.787508, 1.03945], "minimal": [-0.666445, -0.107665], "shown": [11, 24, 25, 32]}  # of version 1
-KEYS = ("arm", "kind", "T", "n", "m", "size", "degree", "sparsity", "batch", "decay", "seed", "draw")
+KEYS = ("arm", "kind", "network", "T", "n", "m", "size", "degree", "sparsity", "batch", "decay", "seed", "draw")
 STORED = [name for name in BEFORE if (store.DATA / f"{name}.csv").exists()]
 
 
@@ -40,7 +41,7 @@ def _begun(name: str) -> list[dict]:
 def _differs(name: str) -> set[str]:
     """The columns in which what is known before training is not as stored."""
     found = set()
-    for row in _begun(name):
+    for row in (row for row in _begun(name) if row.get("network") != "learned"):
         keys = {key: row[key] for key in KEYS if key in row}
         rows = store.load(name, partial=True)
         (stored,) = [one for one in rows if all(_same(one[key], value) for key, value in keys.items())]
@@ -62,6 +63,42 @@ def test_other_functions_are_found_out(name, monkeypatch):
     right = cube.random_components
     monkeypatch.setattr("flatcube.cube.functions.random_components", lambda *given, rng: right(*given, rng=7))
     assert _differs(name)
+
+
+def _moved(arm: str, seed_shift: int = 0) -> tuple[float, float]:
+    """How far the first network of the easiest parities goes in an arm, and as stored."""
+    trial = next(one for one in flattened.EXPERIMENT.trials("book") if (one.kind, one.arm) == ("parities", arm))
+    (row,) = flattened.trial(replace(trial, seeds=(trial.seeds[0] + seed_shift,)))
+    keys = {name: str(row[name]) for name in ("kind", "arm", "T", "m", "degree", "sparsity")}
+    keys["seed"] = str(trial.seeds[0])
+    (stored,) = [one for one in store.load("flattened") if all(one[name] == value for name, value in keys.items())]
+    assert stored.keys() == row.keys() and int(stored["ended"]) == row["ended"] == 100
+    return row["moved2"], float(stored["moved2"])
+
+
+@pytest.mark.parametrize("arm", flattened.ARMS)
+def test_pushed_networks_go_as_far_as_stored(arm):
+    """After a hundred steps processors have parted, but not by much."""
+    found, stored = _moved(arm)
+    assert found == pytest.approx(stored, rel=0.02)
+
+
+def test_another_network_goes_elsewhere():
+    found, stored = _moved("plain", 1)
+    assert abs(found / stored - 1) > 0.1
+
+
+def test_the_sharpest_network_on_its_own_inputs_is_as_sharp_as_stored():
+    """No other comes within a tenth; processors part, but by less."""
+    wanted = [row for row in store.load("own_inputs") if (row["size"], row["rho"]) == ("128", "0.02")]
+    *others, stored = sorted(wanted, key=lambda row: float(row["cube"]))
+    assert float(others[-1]["cube"]) < 0.9 * float(stored["cube"])
+    (trial,) = (one for one in own_inputs.EXPERIMENT.trials("book")
+                if (str(one.seed), str(one.draw)) == (stored["seed"], stored["draw"]))  # fmt: skip
+    row = own_inputs.trial(replace(trial, sizes=(128,)))[own_inputs.NOISES.index(0.02)]
+    assert stored.keys() == row.keys() and row["cube"] == pytest.approx(float(stored["cube"]), rel=0.1)
+    ratio = float(stored["control"]) / float(stored["cube"])  # which inputs were drawn shows here
+    assert row["control"] / row["cube"] == pytest.approx(ratio, rel=0.04)
 
 
 def _noisy(seed_shift: int = 0) -> set[str]:

@@ -46,6 +46,29 @@ def test_equal_scatter_and_counts_give_the_pooled_degrees_of_freedom():
     assert trends.contrast(groups, [-1, 1])["free"] == pytest.approx(4)
 
 
+@pytest.mark.parametrize("alternative", ["less", "greater", "two-sided"])
+def test_pairs_are_as_a_contrast_of_their_differences(alternative):
+    """One-sided tests at 0.025 reject where the 95 % interval is on that side of 0."""
+    rng = np.random.default_rng(4)
+    for k in range(40):
+        differences = rng.normal(0.6 * (k % 5 - 2), 1, size=8).tolist()
+        found, p = trends.contrast([differences], [1]), trends.paired(differences, alternative)
+        sides = {"less": found["high"] < 0, "greater": found["low"] > 0}
+        level, rejects = (0.025, sides[alternative]) if alternative in sides else (0.05, any(sides.values()))
+        assert (p < level) == rejects
+    assert trends.paired([0.3], alternative) == trends.paired([0.0, 0.0, 0.0], alternative) == 1
+    assert trends.paired([-0.3, -0.3], alternative) == (alternative == "greater")
+
+
+def test_holm_rejects_as_its_adjusted_values_do():
+    rng = np.random.default_rng(1)
+    for values in (rng.uniform(0, 0.06, size=(200, 5)) ** 1.3).tolist():
+        order = np.argsort(values)
+        adjusted = np.maximum.accumulate(np.sort(values) * np.arange(5, 0, -1))
+        assert [trends.holm(values)[at] for at in order] == (adjusted <= 0.05).tolist()
+    assert trends.holm([]) == [] and trends.holm([0.05]) == [True]
+
+
 def test_a_slope_with_one_scatter_is_the_usual_regression():
     found, line = forest.slope([*X], [*Y], "common"), stats.linregress(X, Y)
     half = stats.t.ppf(0.975, len(X) - 2) * line.stderr

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flatcube import cube, networks, sensitivity, tokens
-from flatcube.tokens import learn, letters, models, optimisers, pretrained, sentences, synthetic, vision
+from flatcube.tokens import _steps, learn, letters, models, optimisers, pretrained, sentences, synthetic, vision
 
 # --- sensitivity ------------------------------------------------------------------------------------------------------
 
@@ -367,7 +367,7 @@ def test_a_natural_step_of_a_linear_model_is_that_of_its_closed_form(damping):
     linear, x, y = _linear()
     model, X = _Flat(linear, torch.eye(4).double()), x.numpy()
     was = linear.weight.detach().numpy()[0].copy()
-    optimisers.natural_step(model, x, y, damping=damping)
+    _steps.natural_step(model, x, y, damping=damping)
     f = X @ was
     p = 1 / (1 + np.exp(-f))
     F = X.T @ (X * (p * (1 - p))[:, None]) / len(X)
@@ -387,10 +387,10 @@ def test_natural_steps_end_where_the_gradient_is_zero_and_ask_for_no_coordinates
             linear.weight.zero_()
         model = _Flat(linear, change)
         for _ in range(2):
-            optimisers.natural_step(model, x, y, damping=1e-6)
+            _steps.natural_step(model, x, y, damping=1e-6)
         outputs.append(model(x).detach().numpy())
         for _ in range(6):
-            optimisers.natural_step(model, x, y, damping=1e-6)
+            _steps.natural_step(model, x, y, damping=1e-6)
         torch.nn.functional.softplus(-y * model(x)).mean().backward()
         assert float(linear.weight.grad.norm()) < 1e-6
     assert outputs[0] == pytest.approx(outputs[1], rel=1e-3)
@@ -415,12 +415,30 @@ def test_functions_of_low_degree_times_parity_have_high_degree():
         assert set(found["random"]) == {-1.0, 1.0}
 
 
-def test_networks_with_an_earlier_training_begin_where_it_ended():
+def test_networks_with_an_earlier_training_begin_where_it_ended(monkeypatch):
+    seen, right = [], pretrained._trained
+
+    def trained(trial, ensemble, tasks):
+        seen.append((ensemble, tasks, run := right(trial, ensemble, tasks)))
+        return run
+
+    monkeypatch.setattr(pretrained, "_trained", trained)
     trial = pretrained.Trial(0, n=4, steps=600, width=16, heads=2, hidden=32, batch=16, rate=5e-3)
     rows = {(row["target"], row["before"]): row for row in pretrained.trial(trial)}
     assert rows.keys() == set(itertools.product(pretrained.TARGETS, pretrained.ARMS))
     assert max(row["first"] for row in rows.values()) < pretrained.FIT
     assert all(np.isnan(row["past"]) == (before == "none") for (_, before), row in rows.items())
+    (fresh, _, before), *later = seen
+    begun = [fresh.member(0), *before.ensemble.members()]
+    assert len(later) == len(pretrained.TARGETS) and len(begun) == len(pretrained.ARMS)
+    for ensemble, tasks, _ in later:
+        assert len({id(task) for task in tasks}) == 1  # the same for all arms
+        for k, member in enumerate(begun):
+            assert all(map(torch.equal, ensemble.member(k).parameters(), member.parameters()))
+    assert not any(map(torch.equal, begun[1].parameters(), begun[2].parameters()))
+
+
+def test_encoders_together_answer_as_alone():
     config = networks.Config(n=4, width=16, heads=2, hidden=32)
     members = [networks.Encoder(config, seed=seed, dtype=torch.float32) for seed in range(3)]
     bits = torch.as_tensor(tokens.sequences(2, 4))

@@ -17,7 +17,9 @@ from pathlib import Path
 
 from flatcube import paths, processes
 
-__all__ = ["DATA", "load", "parsed", "missing", "trials", "save", "record", "manifest", "versions", "machine"]
+__all__ = [
+    "DATA", "load", "parsed", "numbers", "missing", "trials", "save", "record", "manifest", "versions", "machine",
+]  # fmt: skip
 
 DATA = paths.DATA
 
@@ -75,6 +77,15 @@ def trials(name: str, *, folder: Path | None = None) -> list[tuple[str, list[dic
 def parsed(rows: Iterable[dict[str, object]]) -> list[dict[str, str]]:
     """Rows as they come back when they have been saved: every value as text."""
     return _read(_csv(rows))
+
+
+def numbers(rows: Iterable[dict], *words: str) -> list[dict]:
+    """Rows as they were computed, or as they are stored, with numbers as numbers; columns of ``words`` are left.
+
+    >>> numbers([{"kind": "low", "seed": "3", "error": 0.5}], "kind")
+    [{'kind': 'low', 'seed': 3.0, 'error': 0.5}]
+    """
+    return [{name: value if name in words else float(value) for name, value in row.items()} for row in rows]
 
 
 def _read(content: bytes) -> list[dict[str, str]]:

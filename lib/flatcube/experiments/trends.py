@@ -12,7 +12,8 @@ import numpy as np
 from scipy import stats
 
 __all__ = [
-    "line", "weights", "contrast", "own_slope", "own_gap", "forecast", "gap", "spread", "said", "verdict",
+    "line", "weights", "contrast", "own_slope", "own_gap", "forecast", "gap", "paired", "holm", "spread", "said",
+    "verdict",
 ]
 
 Points = tuple[Sequence[float], Sequence[float]]  # places, and what was measured there
@@ -124,6 +125,36 @@ def gap(one: Mapping, other: Mapping, free: tuple[int, int], confidence: float =
     df = error**4 / sum(side["error"] ** 4 / max(count, 1) for side, count in zip((one, other), free, strict=True))
     half, p = stats.t.ppf((1 + confidence) / 2, df) * error, 2 * stats.t.sf(abs(difference) / error, df)
     return {"gap": difference, "low": float(difference - half), "high": float(difference + half), "p": float(p)}
+
+
+def paired(differences: Sequence[float], alternative: str = "two-sided") -> float:
+    """The p-value of a t test that the mean of differences within pairs is 0: "two-sided", "less" or "greater".
+
+    It is 1 for fewer than two pairs. Without any scatter it is 0 if the alternative is true of the differences, else 1.
+
+    >>> round(paired([1.0, 2.0, 3.0]), 3), paired([0.5, 0.5], "less"), paired([0.0, 0.0])
+    (0.074, 1.0, 1.0)
+    """
+    if len(differences) < 2:
+        return 1.0
+    if np.ptp(differences) < 1e-9:  # scipy would divide by rounding
+        same = {"less": differences[0] < -1e-9, "greater": differences[0] > 1e-9}
+        return 1.0 - same.get(alternative, any(same.values()))
+    return float(stats.ttest_1samp(differences, 0, alternative=alternative).pvalue)
+
+
+def holm(values: Sequence[float], level: float = 0.05) -> list[bool]:
+    """Which of m hypotheses are rejected, by their p-values (Holm 1979): the smallest at level/m, the next at
+    level/(m − 1), and so on until one is not.
+
+    >>> holm([0.02, 0.03, 0.001]), holm([0.03, 0.03, 0.001])
+    ([True, True, True], [False, False, True])
+    """
+    rejected, going = [False] * len(values), True
+    for rank, at in enumerate(np.argsort(values, kind="stable")):
+        going = going and values[at] <= level / (len(values) - rank)
+        rejected[at] = bool(going)
+    return rejected
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

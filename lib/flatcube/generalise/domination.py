@@ -20,7 +20,7 @@ import torch
 from scipy import stats
 
 from flatcube import checks, cube, handmade, networks, sharpness, training
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import findings, learners
 
@@ -135,8 +135,7 @@ def _built(parts: cube.Components, T: int, bits: torch.Tensor) -> dict[str, floa
 
 
 def _fitted(rows: Iterable[dict]) -> list[dict]:
-    rows = [{name: value if name == "kind" else float(value) for name, value in row.items()} for row in rows]
-    return [row for row in rows if row["fitted"]]
+    return [row for row in store.numbers(rows, "kind") if row["fitted"]]
 
 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:

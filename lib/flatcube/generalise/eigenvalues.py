@@ -21,7 +21,7 @@ import torch
 from scipy import stats
 
 from flatcube import cube, handmade, networks, sharpness
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import domination, findings
 from flatcube.generalise.domination import KINDS, Trial
@@ -92,9 +92,7 @@ def _built(parts: cube.Components, T: int, bits: torch.Tensor) -> dict[str, np.n
 
 
 def _fitted(rows: Iterable[dict]) -> list[dict]:
-    words = ("kind", "network")
-    rows = [{name: value if name in words else float(value) for name, value in row.items()} for row in rows]
-    return [row for row in rows if row["fitted"]]
+    return [row for row in store.numbers(rows, "kind", "network") if row["fitted"]]
 
 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:

@@ -21,7 +21,7 @@ from flatcube.classroom.palette import SERIES
 from flatcube.experiments import store
 from flatcube.generalise import targets
 
-__all__ = ["GeneraliseExplorer", "Network", "networks"]
+__all__ = ["GeneraliseExplorer"]
 
 PARTS = ("own", "low", "above")
 BITS = {512: 12, 1024: 12, 2048: 16}  # by the inputs shown

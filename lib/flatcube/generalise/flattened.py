@@ -22,6 +22,7 @@ import numpy as np
 from scipy import stats
 
 from flatcube import checks, cube, networks, sensitivity, training
+from flatcube.experiments import store
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import completions, findings, gap, learners, random_functions
 
@@ -117,7 +118,7 @@ _PAIR = ("kind", "T", "m", "degree", "sparsity", "seed")
 
 def pairs(rows: Iterable[dict], kind: str, arm: str) -> list[tuple[dict, dict]]:
     """The networks of an arm with the plain ones for the same functions, as numbers, where both fitted."""
-    rows = [{name: value if name in ("kind", "arm") else float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows, "kind", "arm")
     kept = [row for row in rows if row["fitted"] and row["kind"] == kind]
     plain = {tuple(row[name] for name in _PAIR): row for row in kept if row["arm"] == "plain"}
     found = ((row, plain.get(tuple(row[name] for name in _PAIR))) for row in kept if row["arm"] == arm)

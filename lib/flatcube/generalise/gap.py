@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from flatcube import checks, cube, handmade, training
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import findings, learners, targets
 
@@ -95,17 +95,13 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def _numbers(rows: Iterable[dict]) -> list[dict[str, object]]:
-    return [{name: value if name == "arm" else float(value) for name, value in row.items()} for row in rows]
-
-
 def fitted(rows: Iterable[dict], arm: str = "stop") -> list[dict[str, object]]:
     """The rows of networks of an arm that fitted, as numbers, with ``gap`` = test − train and two bounds.
 
     ``oracle`` is the truncated bound of the hand-built network, ``truncated`` that of the learned one, C = 0.1.
     """
     found = []
-    for row in _numbers(rows):
+    for row in store.numbers(rows, "arm"):
         if row["arm"] == arm and row["fitted"]:
             found.append(row | {"gap": row["test"] - row["train"]} | targets.bounds(row))
     return found
@@ -120,7 +116,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
 
     ``ranks``: Kendall's τ of the gap with other numbers over all fitted networks of an arm and size.
     """
-    rows = _numbers(rows)
+    rows = store.numbers(rows, "arm")
     cells, ranks = [], []
     for key in dict.fromkeys(tuple(row[name] for name in _CELL) for row in rows):
         own = [row for row in rows if tuple(row[name] for name in _CELL) == key]
@@ -138,7 +134,10 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
 
 
 def powers(rows: list[dict], name: str = "gap") -> dict[str, dict[str, float]]:
-    """Exponents μ and ν of ``name`` ∝ d^μ w^ν by least squares on logarithms, with 95 % intervals by Student's t."""
+    """Exponents μ and ν of ``name`` ∝ d^μ w^ν by least squares on logarithms, with 95 % intervals by Student's t.
+
+    Numbers that are not above 0 have no logarithm: a network whose gap is none, or negative, is left out.
+    """
     kept = [row for row in rows if row[name] > 0]
     design = np.array([[1.0, math.log(row["degree"]), math.log(row["sparsity"])] for row in kept]).reshape(-1, 3)
     if len(kept) < 4 or np.linalg.matrix_rank(design) < 3:
@@ -165,7 +164,7 @@ def _growth(rows: list[dict]) -> dict[str, str]:
     sizes = sorted({(row["T"], row["m"]) for row in fitted(rows)}, reverse=True)
     by_size = {at: [row for row in fitted(rows) if (row["T"], row["m"]) == at] for at in sizes}
     (T, m), kept = sizes[0], by_size[sizes[0]]
-    runs = [r for r in _numbers(rows) if r["arm"] == "stop" and (r["T"], r["m"]) == (T, m)]
+    runs = [r for r in store.numbers(rows, "arm") if r["arm"] == "stop" and (r["T"], r["m"]) == (T, m)]
     classes, right = ({(row["degree"], row["sparsity"]) for row in some} for some in (runs, kept))
     gap, bound = powers(kept), powers(kept, "oracle")
     ends = [[row for row in kept if row["degree"] == d] for d in (max(r["degree"] for r in kept), 1.0)]
@@ -218,7 +217,7 @@ def _with_norm(rows: list[dict]) -> dict[str, str]:
 def _batches(rows: list[dict]) -> dict[str, str]:
     """SP-A-BATCH agrees if fewer networks fit with the largest batch than with the smallest, by Fisher's exact test at
     0.05; in part if fewer do; each sees the same number of examples."""
-    kept = [row for row in _numbers(rows) if row["arm"] == "batch"]
+    kept = [row for row in store.numbers(rows, "arm") if row["arm"] == "batch"]
     counts = {b: [r["fitted"] for r in kept if r["batch"] == b] for b in sorted({r["batch"] for r in kept})}
     right = {b: int(sum(some)) for b, some in counts.items()}
     least, most = min(counts), max(counts)

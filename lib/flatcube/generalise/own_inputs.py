@@ -16,6 +16,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from flatcube.experiments import store
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import findings, random_functions
 from flatcube.generalise.random_functions import RHO, Trial
@@ -52,7 +53,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     the inputs shown, and on the control set, to that on the cube, with 95 % intervals over functions, of which each
     counts with the mean of its draws; in how many networks it is ``less`` than on the cube, and in how many it is below
     that by more than two ``scatter``, for the control set, too."""
-    rows, found = [{name: float(value) for name, value in row.items()} for row in rows], []
+    rows, found = store.numbers(rows), []
     for rho, size in dict.fromkeys((row["rho"], row["size"]) for row in rows):
         own = [row for row in rows if (row["rho"], row["size"]) == (rho, size)]
         kept = [row for row in own if row["train"] < random_functions.SEEN]

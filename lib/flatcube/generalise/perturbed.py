@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatcube import checks, cube, handmade, pacbayes, sampling, sharpness
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 
 __all__ = ["SIGMAS", "Trial", "trial", "summary", "measured", "EXPERIMENT"]
@@ -75,7 +75,7 @@ def _ratios(rows: Iterable[dict]) -> list[dict[str, float]]:
     """Rows as numbers, with ``shift``, by which share of the trace 2 loss/σ² exceeds it; ``change`` and ``excess``, how
     far the trace and 2 loss/σ² move at most, two standard errors included; ``allowed``, how far the bound lets them."""
     found = []
-    for row in ({name: float(value) for name, value in row.items()} for row in rows):
+    for row in store.numbers(rows):
         trace, half = row["trace"], row["sigma"] ** 2 / 2
         found.append(row | {
             "shift": (row["loss"] / half - trace) / trace,

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from flatcube import handmade, training
+from flatcube.experiments import store
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import domination, findings, learners
 from flatcube.generalise.domination import Trial
@@ -43,7 +44,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``classes``: of every class the networks, how many ``fitted``, how many of these have less norm, less trace and
     both than the hand-built one, and the medians of the ratios hand-built to learned."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     found = []
     for degree, sparsity in dict.fromkeys((row["degree"], row["sparsity"]) for row in rows):
         own = [row for row in rows if (row["degree"], row["sparsity"]) == (degree, sparsity)]

@@ -22,26 +22,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, networks, sensitivity, sharpness, training
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
-from flatcube.experiments.trends import verdict
 from flatcube.generalise import completions, findings, learners
 from flatcube.sharpness.landscape import Landscape, random_vectors
 
 __all__ = [
-    "Trial",
-    "first_networks",
-    "trial",
-    "squares",
-    "summary",
-    "by_function",
-    "interval",
-    "measured",
-    "EXPERIMENT",
-]
+    "Trial", "first_networks", "trial", "squares", "summary", "by_function", "interval", "measured", "EXPERIMENT",
+]  # fmt: skip
 
 RHO = 0.02
 _FIT = 0.05  # mean squared error below which a network counts as one of its function
@@ -143,7 +134,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``sizes``: for every size the means, how many first ``networks`` there are and ``fitted``, and of how many pairs
     ``both`` new ones did; over these, the mean ratios of sharpness, g to f, and of training set to cube, with 95 %
     intervals over functions."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     found = []
     for size in sorted({row["size"] for row in rows}):
         own = [row for row in rows if row["size"] == size]
@@ -173,12 +164,9 @@ def by_function(values: Iterable[tuple[float, float]]) -> list[float]:
 
 
 def interval(values: list[float], name: str) -> dict[str, float]:
-    """Mean and its 95 % interval by Student's t."""
-    if len(values) < 2:
-        return {name: values[0] if values else math.nan, f"{name}_low": math.nan, f"{name}_high": math.nan}
-    half = float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1)) / math.sqrt(len(values))
-    mean = float(np.mean(values))
-    return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
+    """Mean and its 95 % interval by Student's t; not numbers, if there are none."""
+    found = trends.contrast([values], [1]) if values else dict.fromkeys(("value", "low", "high"), math.nan)
+    return {name: found["value"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
 
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:
@@ -191,7 +179,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     were trained on the whole cube. The first ones, for which the set is their own, are in ``own_inputs``.
     """
     tables = summary(rows)["sizes"]
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     by_size = {line["size"]: [row for row in rows if row["size"] == line["size"]] for line in tables}
     rules = [_less(own, "sensitivity", own, other) for own in by_size.values() for other in ("target", "completion")]
     sizes = list(by_size.values())
@@ -221,8 +209,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         "those are in the experiment own_inputs."
     )
     return [
-        {"id": "HR-F4", "verdict": verdict(rules), "statement": statement},
-        {"id": "HR-F15", "verdict": verdict(near), "statement": restricted},
+        {"id": "HR-F4", "verdict": trends.verdict(rules), "statement": statement},
+        {"id": "HR-F15", "verdict": trends.verdict(near), "statement": restricted},
     ]
 
 
@@ -232,11 +220,7 @@ def _less(one: list[dict], name: str, other: list[dict], than: str) -> bool:
     others = {(row["seed"], row["draw"]): row[than] for row in other}
     pairs = [(row, others.get((row["seed"], row["draw"]))) for row in one]
     differences = by_function((row["seed"], row[name] - value) for row, value in pairs if value is not None)
-    if len(differences) < 2:
-        return False
-    if np.ptp(differences) < 1e-9:
-        return differences[0] < -1e-9
-    return bool(stats.ttest_1samp(differences, 0, alternative="less").pvalue < 0.05)
+    return trends.paired(differences, "less") < 0.05
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
 
     - VA-X4 agrees if the final accuracy on pairs without a mirror goes down with the final sensitivity (noise in units
       of the embeddings) and with sharpness, and these two go together: Kendall's τ with p < 0.05 for all three; in
-      part, for some;
+      part, for some. The test takes networks as independent, though those of an arm are alike;
     - HR-X4 and HR-SUM-NC3 ask for a measurement over optimisers and schedules. They agree if sharpness ends below half
       of its peak in all networks that generalise and in none of the others; in part, if one of these holds;
     - HR-SUM-OQ2 asks how sharpness depends on the optimiser. It agrees if with half of the pairs the sharpness at the

@@ -17,7 +17,7 @@ from flatcube.classroom.palette import SERIES
 from flatcube.experiments import store
 from flatcube.grokking import phases
 
-__all__ = ["GrokkingExplorer", "stored_results"]
+__all__ = ["GrokkingExplorer"]
 
 _READ = ("epoch", "train", "test", "unmirrored", "sensitivity", "norm", "effective")
 

@@ -55,42 +55,63 @@ def judged(rows: list[dict]) -> dict[str, dict[str, str]]:
     found = [one for one in every if one["generalised"] < np.inf]
     if not found:
         return {}
-    N = len(found)
-    waits = [one["generalised"] - one["memorised"] for one in found]
+    task = f"networks for a + b mod {found[0]['p']:.0f} with {100 * found[0]['share']:.0f} % of the pairs"
+    said = {"VA-F8": _wait(found, len(every), task), "VA-F8W": _norm(found, task), "VA-F8B": _bump(found, task),
+            "VA-A5": _course(found, task)}  # fmt: skip
+    return {claim: {"id": claim, "verdict": trends.verdict(rules), "statement": words}
+            for claim, (rules, words) in said.items()}  # fmt: skip
+
+
+Rule = tuple[list[bool], str]  # what holds, and the numbers in words
+
+
+def _wait(found: list[dict], runs: int, task: str) -> Rule:
+    waits, N = [one["generalised"] - one["memorised"] for one in found], len(found)
     down = sum(one["tau_sensitivity"] < 0 for one in found)
     p = stats.binomtest(down, N, 0.5, alternative="greater").pvalue
-    late = len(every) < 2 * N and min(waits) >= 100
+    return [runs < 2 * N and min(waits) >= 100, down == N and p < 0.05], (
+        f"{N} of {runs} {task} generalise, {min(waits):.0f} to {max(waits):.0f} epochs after they have memorised. "
+        f"While the accuracy on pairs without a mirror waits below 10 %, sensitivity falls in {down} of {N} "
+        f"(sign test: p = {p:.3g}; median τ {_middle(found, 'tau_sensitivity'):.2f})."
+    )
+
+
+def _norm(found: list[dict], task: str) -> Rule:
     flat, stray = ([one[name] for one in found] for name in ("flat", "stray"))
-    one_way = abs(sum(np.sign(one["tau_norm"]) for one in found)) == N
-    rises, bumps = ([one[name] for one in found] for name in ("rise", "bump"))
-    rise, bump = (2 * sum(value > _BUMP for value in values) > N for values in (rises, bumps))
-    drop, fall = (_middle(found, name) for name in ("drop", "fall"))
-    agree = {
-        "VA-F8": [late, down == N and p < 0.05],
-        "VA-F8W": [float(np.median(np.abs(stray))) < _FLAT, not one_way],
-        "VA-F8B": [bump],
-        "VA-A5": [drop < 0.9, rise, fall < 0.9, bump],
-    }
-    task = f"networks for a + b mod {found[0]['p']:.0f} with {100 * found[0]['share']:.0f} % of the pairs"
-    told = {
-        "VA-F8": f"{N} of {len(every)} {task} generalise, {min(waits):.0f} to {max(waits):.0f} epochs after they have "
-        "memorised. While the accuracy on pairs without a mirror waits below 10 %, sensitivity falls in "
-        f"{down} of {N} (sign test: p = {p:.3g}; median τ {_middle(found, 'tau_sensitivity'):.2f}).",
-        "VA-F8W": f"{N} {task}. "
+    one_way = abs(sum(np.sign(one["tau_norm"]) for one in found)) == len(found)
+    far = float(np.median(np.abs(stray)))
+    return [far < _FLAT, not one_way], (
+        f"{len(found)} {task}. "
         f"While the accuracy on pairs without a mirror waits below 10 %, the norm changes by {100 * min(flat):+.0f} to "
         f"{100 * max(flat):+.0f} % from start to end; on the way it is at most {100 * max(map(abs, stray)):.1f} % from "
-        f"its start (median of the largest departures {100 * float(np.median(np.abs(stray))):.1f} %). Kendall's τ with "
-        f"the epoch is {_middle(found, 'tau_norm'):.2f} in the median, with {'one' if one_way else 'no'} direction "
-        "common to all.",
-        "VA-F8B": f"{N} {task}. After generalisation sensitivity rises above its least value before by at most "
-        f"{max(bumps):.3f}; by more than {_BUMP} in {sum(value > _BUMP for value in bumps)} of {N}.",
-        "VA-A5": f"{N} {task}. Medians: sensitivity after memorising is {drop:.2f} of its peak before, in the finding "
-        f"it falls to {fall:.2f}. In the waiting it rises above an earlier value by at most {max(rises):.3f}, by more "
-        f"than {_BUMP} in {sum(value > _BUMP for value in rises)} of {N}; a bump later in "
-        f"{sum(value > _BUMP for value in bumps)}.",
-    }
-    return {claim: {"id": claim, "verdict": trends.verdict(rules), "statement": told[claim]}
-            for claim, rules in agree.items()}  # fmt: skip
+        f"its start (median of the largest departures {100 * far:.1f} %). Kendall's τ with the epoch is "
+        f"{_middle(found, 'tau_norm'):.2f} in the median, with {'one' if one_way else 'no'} direction common to all."
+    )
+
+
+def _often(found: list[dict], name: str) -> tuple[int, bool]:
+    """In how many networks something rises, and whether in most."""
+    count = sum(one[name] > _BUMP for one in found)
+    return count, 2 * count > len(found)
+
+
+def _bump(found: list[dict], task: str) -> Rule:
+    count, most = _often(found, "bump")
+    return [most], (
+        f"{len(found)} {task}. After generalisation sensitivity rises above its least value before by at most "
+        f"{max(one['bump'] for one in found):.3f}; by more than {_BUMP} in {count} of {len(found)}."
+    )
+
+
+def _course(found: list[dict], task: str) -> Rule:
+    drop, fall = (_middle(found, name) for name in ("drop", "fall"))
+    (rises, rise), (bumps, bump) = (_often(found, name) for name in ("rise", "bump"))
+    return [drop < 0.9, rise, fall < 0.9, bump], (
+        f"{len(found)} {task}. Medians: sensitivity after memorising is {drop:.2f} of its peak before, in the finding "
+        f"it falls to {fall:.2f}. In the waiting it rises above an earlier value by at most "
+        f"{max(one['rise'] for one in found):.3f}, by more than {_BUMP} in {rises} of {len(found)}; a bump later in "
+        f"{bumps}."
+    )
 
 
 EXPERIMENT = Experiment(

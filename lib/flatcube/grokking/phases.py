@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from flatcube import checks
+from flatcube.experiments import store
 
 __all__ = ["curves", "events", "phase", "described", "leads"]
 
@@ -19,8 +20,7 @@ _WORDS = {"arm", "spectrum", "circles"}
 def curves(rows: Iterable[dict]) -> list[Curve]:
     """The rows of every network by itself, numbers as numbers."""
     found: dict[tuple, Curve] = {}
-    for row in rows:
-        kept = {name: value if name in _WORDS else float(value) for name, value in row.items()}
+    for kept in store.numbers(rows, *_WORDS):
         found.setdefault((kept["arm"], kept["p"], kept["share"], kept["seed"]), []).append(kept)
     return list(found.values())
 
@@ -89,8 +89,9 @@ def described(curve: Curve) -> dict[str, float | str]:
     waiting above an earlier value of the waiting. ``fall``: that when it has generalised, over that when it left.
     ``bump``: as ``rise``, from then on. ``flat``: the change of the norm from the start of the waiting to its end, as a
     share of that at the start; ``stray``: the largest such change at any reading between. ``tau_m`` is Kendall's τ of a
-    measure m with the epoch while it waits, and ``way_m`` the share of its way, from memorised to generalised, that it
-    has made when waiting ends. What hangs on an event that never came is not a number.
+    measure m with the epoch while it waits, from the reading with which it has memorised to that with which it left,
+    and ``way_m`` the share of its way, from memorised to generalised, that it has made when waiting ends. What hangs on
+    an event that never came is not a number.
     """
     found = events(curve)
     at = {name: next((row for row in curve if row["epoch"] == epoch), None) for name, epoch in found.items()}

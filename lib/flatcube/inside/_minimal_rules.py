@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from flatcube import cube
+from flatcube.experiments import store
 from flatcube.experiments.trends import contrast, verdict
 from flatcube.sampling import proportion
 
@@ -28,7 +29,7 @@ def one_function(seed: int, T: int, degree: int, sparsity: int) -> tuple[Parts, 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``cells``: for every class, networks, how many ``fitted``, of these how many recovered ``some`` or ``all`` of
     their components, how many had some before training; medians of what was measured inside of them."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     found = []
     for key in dict.fromkeys(tuple(row[name] for name in CELL) for row in rows):
         own = [row for row in rows if tuple(row[name] for name in CELL) == key]
@@ -46,16 +47,16 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:
     """What the rows say of SP-F5, SP-F5M and SP-A-MIN, by networks that fitted."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     kept = [row for row in rows if row["fitted"] and row["degree"] > 1]
     return [_rows_of_attention(kept), _waves(kept), _converged(rows)]
 
 
 def _rows_of_attention(kept: list[dict]) -> dict[str, str]:
     """SP-F5 agrees if most networks recover a component (the 95 % interval is above ½), more than did before training
-    (Fisher's exact test at 0.05), most components of functions with three are recovered (``_of_three``), and the
-    component with the least weight has less mass than that with the largest (paired one-sided Wilcoxon test at 0.05);
-    in part, if some of these hold."""
+    (Fisher's exact test at 0.05, which does not use that both are of one network), most components of functions with
+    three are recovered (``_of_three``), and the component with the least weight has less mass than that with the
+    largest (paired one-sided Wilcoxon test at 0.05); in part, if some of these hold."""
     some, before = (sum(row[name] > 0 for row in kept) for name in ("recovered", "untrained"))
     low, high = proportion(some, len(kept), 0.95)
     more = stats.fisher_exact([[some, len(kept) - some], [before, len(kept) - before]], alternative="greater").pvalue

@@ -52,6 +52,7 @@ def _attentions(rng: np.random.Generator) -> Looks:
     "Row mass",
     minutes=6,
     difficulty=1,
+    entry="position",
     hints=(
         "A row of the matrix is one position, a column is a bit that it looks at. Which columns belong to the set?",
         "The members are numbered from 1, the columns of an array from 0. Pick columns with a list of numbers.",
@@ -217,6 +218,7 @@ def _ablations(rng: np.random.Generator) -> Looks:
     "Shares",
     minutes=10,
     difficulty=2,
+    entry="position",
     hints=(
         "The output is a weighted sum of what positions hold, plus a constant. What does taking the mean against χ do "
         "to each summand, and to the constant?",
@@ -328,6 +330,7 @@ def _placed(hub: tuple, leaves: tuple, T: int, common: float, others: np.ndarray
     "A star",
     minutes=12,
     difficulty=2,
+    entry="bit",
     hints=(
         "Every one among the common bits must move what is read from one grid point to the next. How wide is that step "
         "if there are d + 1 grid points from 0 to 1?",

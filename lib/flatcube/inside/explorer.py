@@ -23,7 +23,7 @@ from flatcube.classroom.explorers import Explorer, Schema
 from flatcube.classroom.palette import SERIES
 from flatcube.experiments import store
 
-__all__ = ["InsideExplorer", "Seen", "seen"]
+__all__ = ["InsideExplorer"]
 
 T = 8
 BITS = cube.to_bits(cube.points(T))  # (256, T)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatcube import checks, cube
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.kernels import finite, layers, profiles, spectra
 
@@ -100,8 +100,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     whether means are ``ordered`` (μ_k ≥ μ_{k+2}), whether single sets are (``by_set``: the least of degree k is not
     below the largest of degree k + 2), the leak, and whether it is a ``tangent`` kernel (else a conjugate one)."""
     found: dict[str, list[dict]] = {}
-    for row in rows:
-        kept = {name: value if name in ("kernel", "family") else float(value) for name, value in row.items()}
+    for kept in store.numbers(rows, "kernel", "family"):
         found.setdefault(f"{kept['n']:.0f} {kept['kernel']}", []).append(kept)
     lines = []
     for own in found.values():

@@ -21,8 +21,8 @@ from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, fourier, networks, training
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
-from flatcube.experiments.trends import verdict
 
 __all__ = ["Trial", "KINDS", "sets", "target", "ensemble", "losses", "trial", "curves", "times", "pairs", "summary",
            "measured", "EXPERIMENT"]  # fmt: skip
@@ -117,8 +117,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def curves(rows: Iterable[dict]) -> list[list[dict[str, object]]]:
     """The rows of every network by itself, in the order of steps, numbers as numbers."""
     found: dict[tuple, list] = {}
-    for row in rows:
-        kept = {name: value if name == "kind" else float(value) for name, value in row.items()}
+    for kept in store.numbers(rows, "kind"):
         found.setdefault((kept["kind"], kept["seed"]), []).append(kept)
     return [sorted(curve, key=lambda row: row["step"]) for curve in found.values()]
 
@@ -178,7 +177,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     rules, parts = [], []
     for kind in dict.fromkeys(line["kind"] for line in told["kinds"]):
         own = [line for line in told["pairs"] if line["kind"] == kind]
-        passed = _holm([line["p"] for line in own])
+        passed = trends.holm([line["p"] for line in own])
         rules += passed
         (trend,) = [line for line in told["trend"] if line["kind"] == kind]
         steps = ", ".join(
@@ -197,16 +196,7 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         " Target: one parity of each degree 1 to 4 on disjoint sets of 10 bits, with equal weights; fresh batches of "
         "256, AdamW 1e-3."
     )
-    return [{"id": "HR-X5", "verdict": verdict(rules), "statement": statement}]
-
-
-def _holm(values: list[float], level: float = 0.05) -> list[bool]:
-    """Which hypotheses Holm's method rejects: the smallest p-value at level/m, the next at level/(m − 1), and so on."""
-    passed, going = [False] * len(values), True
-    for rank, at in enumerate(np.argsort(values, kind="stable")):
-        going = going and values[at] <= level / (len(values) - rank)
-        passed[at] = bool(going)
-    return passed
+    return [{"id": "HR-X5", "verdict": trends.verdict(rules), "statement": statement}]
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------

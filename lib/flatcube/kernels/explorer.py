@@ -25,7 +25,7 @@ from flatcube.classroom.palette import SERIES
 from flatcube.experiments import store
 from flatcube.kernels import profiles, spectra
 
-__all__ = ["KernelsExplorer", "stored_results"]
+__all__ = ["KernelsExplorer"]
 
 STORED = {"softmax": "softmax attention", "pairs": "linear attention and ReLUs, tokens of 2 bits"}
 _SMALL = 1e-13

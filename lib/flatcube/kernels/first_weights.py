@@ -20,6 +20,7 @@ from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, fourier, networks, sensitivity, training
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 
 __all__ = ["Trial", "KINDS", "ensemble", "mean_degree", "trial", "summary", "measured", "EXPERIMENT"]
@@ -106,15 +107,11 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def _numbers(rows: Iterable[dict]) -> list[dict]:
-    return [{name: value if name == "kind" else float(value) for name, value in row.items()} for row in rows]
-
-
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``cells``: for every kind and scale, over the networks that learnt what they were shown, mean degree before and
     mean sensitivity after, with its 95 % interval; ``scales``: for every kind the p-value of the test of Kruskal and
     Wallis that sensitivity after learning is the same at all scales."""
-    rows = _numbers(rows)
+    rows = store.numbers(rows, "kind")
     cells, scales = [], []
     for kind in KINDS:
         of_kind = [row for row in rows if row["kind"] == kind]
@@ -124,10 +121,8 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
             cell: dict[str, object] = {"kind": kind, "scale": scale, "networks": len(every), "learnt": len(own)}
             cell |= {name: _mean([row[name] for row in every]) for name in ("start", "completion")}
             cell |= {name: _mean([row[name] for row in own]) for name in ("end", "hidden")}
-            ends = [row["end"] for row in own]
-            half = float(stats.t.ppf(0.975, len(ends) - 1) * np.std(ends, ddof=1)) / math.sqrt(len(ends)) \
-                if len(ends) > 1 else math.nan  # fmt: skip
-            cells.append(cell | {"low": cell["end"] - half, "high": cell["end"] + half})
+            mean = trends.contrast([[row["end"] for row in own]], [1]) if own else {}
+            cells.append(cell | {end: mean.get(end, math.nan) for end in ("low", "high")})
         groups = [[row["end"] for row in of_kind if row["error"] < _FIT and row["scale"] == scale]
                   for scale in sorted({row["scale"] for row in of_kind})]  # fmt: skip
         groups = [group for group in groups if group]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatcube import checks, cube
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.kernels import finite, layers, profiles, spectra
 
@@ -64,7 +64,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``cells``: mean distances for every kind and width; ``slopes``: lines through their logarithms, by kind and
     kernel. A mean over m independent parts gives the slope −1/2."""
-    rows = [{name: value if name == "kind" else float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows, "kind")
     cells, slopes = [], []
     for kind in KINDS:
         own = [row for row in rows if row["kind"] == kind]

@@ -94,41 +94,74 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     known = {(one["function"] == "PARITY", one["decay"]) for one in every}
     if not known >= {(True, 0.0), (True, 0.1), (False, 0.0)}:
         raise ValueError("rows: expected networks that learnt PARITY with decay 0 and 0.1, and others, got fewer")
-    decayed = [one for one in found if one["decay"] > 0]
     late = {decay: [one["late"] for one in found if one["decay"] == decay] for decay in _DECAYS}
-    rise, change = ([one[b] / one[a] for one in some] for a, b, some in
-                    (("before", "after", found), ("after", "late", decayed)))  # fmt: skip
-    fallen = [one["late"] < one["after"] for one in found if one["decay"] == _DECAYS[1]]
-    traded = [one["norm"] < 0 < one["blowup"] for one in decayed]
-    lower = stats.mannwhitneyu(late[0.0], late[0.1], alternative="less").pvalue
-    far = np.mean(late[0.0]) / np.mean([o["late"] for o in every if o["function"] != "PARITY" and o["decay"] == 0])
-    straight = [one["r"] < -0.9 for one in decayed]
     shown = ", ".join(f"{decay:g}: {np.mean(values):.2g}" for decay, values in late.items() if values)
-    grown = {decay: [one["late"] / one["after"] for one in decayed if one["decay"] == decay] for decay in _DECAYS[1:]}
+    plain = [one["late"] for one in every if one["function"] != "PARITY" and one["decay"] == 0]
+    traded, said = _traded(found)
+    change, how = _change(found)
+    verdicts = {
+        "HR-F3": _rise(found),
+        "HR-F12": ([traded, change], f"{said} {how} Late sharpness by decay: {shown}. {_lost(found)}"),
+        "HR-SUM-E3": ([traded], said),
+        "HR-F13": _sharper(late, plain, shown),
+        "HR-F14": _straight(found),
+    }
+    return [{"id": claim, "verdict": trends.verdict(rules), "statement": words}
+            for claim, (rules, words) in verdicts.items()]  # fmt: skip
+
+
+Rule = tuple[list[bool], str]  # what holds, and the numbers in words
+
+
+def _decayed(found: list[dict]) -> list[dict]:
+    return [one for one in found if one["decay"] > 0]
+
+
+def _rise(found: list[dict]) -> Rule:
+    rise = [one["after"] / one["before"] for one in found]
+    fallen = [one["late"] < one["after"] for one in found if one["decay"] == _DECAYS[1]]
+    return [min(rise) > 1, np.median(rise) >= 2, 2 * sum(fallen) > len(fallen)], (
+        f"When the error falls from above 1/2 to below 1/10, sharpness rises in {sum(ratio > 1 for ratio in rise)} of "
+        f"{len(rise)} networks ({len({one['seed'] for one in found})} seeds at {len(_DECAYS)} decays), "
+        f"{np.median(rise):.1f} times in the median. With decay "
+        f"{_DECAYS[1]:g} it is lower late in training than just after in {sum(fallen)} of {len(fallen)}."
+    )
+
+
+def _traded(found: list[dict]) -> tuple[bool, str]:
+    traded = [one["norm"] < 0 < one["blowup"] for one in _decayed(found)]
+    return bool(traded) and all(traded), (
+        f"With decay, norm falls and blow-up rises in {sum(traded)} of {len(traded)} networks from the goal to the "
+        "last record with an error below 0.01."
+    )
+
+
+def _change(found: list[dict]) -> tuple[bool, str]:
+    grown = {decay: [one["late"] / one["after"] for one in found if one["decay"] == decay] for decay in _DECAYS[1:]}
+    change = np.median([ratio for values in grown.values() for ratio in values])
     times = ", ".join(f"{np.median(values):.2g} times with {decay:g}" for decay, values in grown.items() if values)
-    said = f"With decay, norm falls and blow-up rises in {sum(traded)} of {len(traded)} networks from the goal "
-    said += "to the last record with an error below 0.01."
-    verdicts = [
-        ("HR-F3", [min(rise) > 1, np.median(rise) >= 2, 2 * sum(fallen) > len(fallen)],
-         f"When the error falls from above 1/2 to below 1/10, sharpness rises in {sum(ratio > 1 for ratio in rise)} of "
-         f"{len(rise)} networks ({len({one['seed'] for one in found})} seeds at {len(late)} decays), "
-         f"{np.median(rise):.1f} times in the median. With decay "
-         f"{_DECAYS[1]:g} it is lower late in training than just after in {sum(fallen)} of {len(fallen)}."),
-        ("HR-F12", [bool(traded) and all(traded), 0.5 < np.median(change) < 2],
-         f"{said} From the fall of the error to late in training "
-         f"sharpness changes {np.median(change):.1f} times ({times}; medians). Late sharpness by decay: {shown}. "
-         f"{_lost(found)}"),
-        ("HR-SUM-E3", [bool(traded) and all(traded)], said),
-        ("HR-F13", [lower < 0.05, far > 3], f"Late sharpness by decay: {shown}; 0 below 0.1 with p = {lower:.2g} "
-         f"(Mann and Whitney, one-sided). Without decay PARITY is {far:.1f} times as sharp as MAJORITY and FIRST."),
-        ("HR-F14", [bool(straight) and all(straight), 2 * sum(straight) > len(straight)],
-         "With decay, from the goal on and while the error is below 0.01, r of log blow-up and norm "
-         f"has the median {np.median([one['r'] for one in decayed]):.2f} and is below −0.9 in {sum(straight)} of "
-         f"{len(straight)} networks. Over all records to the end it has the median "
-         f"{np.median([one['whole'] for one in decayed]):.2f} and is below −0.9 in "
-         f"{sum(one['whole'] < -0.9 for one in decayed)}."),
-    ]  # fmt: skip
-    return [{"id": claim, "verdict": trends.verdict(rules), "statement": said} for claim, rules, said in verdicts]
+    return 0.5 < change < 2, (
+        f"From the fall of the error to late in training sharpness changes {change:.1f} times ({times}; medians)."
+    )
+
+
+def _sharper(late: dict[float, list[float]], plain: list[float], shown: str) -> Rule:
+    lower = stats.mannwhitneyu(late[0.0], late[0.1], alternative="less").pvalue
+    far = np.mean(late[0.0]) / np.mean(plain)
+    return [lower < 0.05, far > 3], (
+        f"Late sharpness by decay: {shown}; 0 below 0.1 with p = {lower:.2g} (Mann and Whitney, one-sided). Without "
+        f"decay PARITY is {far:.1f} times as sharp as MAJORITY and FIRST."
+    )
+
+
+def _straight(found: list[dict]) -> Rule:
+    near, whole = ([one[name] for one in _decayed(found)] for name in ("r", "whole"))
+    below, after = (sum(r < -0.9 for r in some) for some in (near, whole))
+    return [bool(near) and below == len(near), 2 * below > len(near)], (
+        "With decay, from the goal on and while the error is below 0.01, r of log blow-up and norm "
+        f"has the median {np.median(near):.2f} and is below −0.9 in {below} of {len(near)} networks. Over all records "
+        f"to the end it has the median {np.median(whole):.2f} and is below −0.9 in {after}."
+    )
 
 
 def _lost(networks: list[dict]) -> str:

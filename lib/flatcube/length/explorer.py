@@ -21,7 +21,7 @@ from flatcube.classroom.explorers import Explorer, Schema
 from flatcube.classroom.palette import SERIES
 from flatcube.experiments import store
 
-__all__ = ["LengthExplorer", "Network", "networks"]
+__all__ = ["LengthExplorer"]
 
 MEASURES = ("error", "sharpness", "norm", "blowup")
 ENDS = {"chance": "was given up at chance", "diverged": "diverged", "end": "did not converge"}

@@ -30,7 +30,7 @@ from scipy import stats
 from torch import Tensor
 
 from flatcube import checks, cube, fourier
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.length.trials import FUNCTIONS
 from flatcube.networks.config import Config
@@ -119,7 +119,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     ``rates``: slopes per bit of the straight lines through log₂ signal and log₂ signal/noise of all networks, n ≥ 4,
     with 95 % intervals by Student's t: −½ is what RANDOM has, if E‖∇T‖² does not change with n.
     """
-    kept = [{name: value if name == "function" else float(value) for name, value in row.items()} for row in rows]
+    kept = store.numbers(rows, "function")
     lengths, rates = [], []
     for function in [name for name in _TARGETS if any(row["function"] == name for row in kept)]:
         mine = [row for row in kept if row["function"] == function]

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from flatcube import checks
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.sharpness import parameter_norm
 from flatcube.sharpness.landscape import Landscape, random_source, random_vectors
@@ -165,7 +165,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     ``slopes``: those of ``sharpness`` and ``final`` against the length, over the networks that converged, with 95 %
     intervals in which each length has a scatter of its own; and again ``beyond`` the shortest length.
     """
-    numbers = [{name: float(value) for name, value in row.items()} for row in rows]
+    numbers = store.numbers(rows)
     ends, lengths = {(row["n"], row["seed"]): row for row in numbers}, []  # the last row of each network
     for n in sorted({n for n, _ in ends}):
         mine = [row for row in ends.values() if row["n"] == n]

@@ -26,6 +26,7 @@ import torch
 from torch import nn
 
 from flatcube import blowup, cast, checks, cube, sampling, sharpness, training
+from flatcube.experiments import store
 from flatcube.networks.config import Config
 from flatcube.networks.encoder import Ensemble
 
@@ -150,7 +151,6 @@ _WORDS = ("kind", "function", "reason")
 def last(rows: Iterable[dict]) -> list[dict[str, object]]:
     """The last row of every network, its numbers as numbers also where the rows come from a file."""
     found = {}
-    for row in rows:
-        kept = {name: value if name in _WORDS else float(value) for name, value in row.items()}
+    for kept in store.numbers(rows, *_WORDS):
         found[tuple(kept[name] for name in ("kind", "function", "n", "seed", "rate", "decay", "width"))] = kept
     return list(found.values())

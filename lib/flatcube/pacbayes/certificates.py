@@ -28,6 +28,7 @@ import torch
 from torch import nn
 
 from flatcube import cast, checks, cube, fourier, handmade, networks, training
+from flatcube.experiments import store
 from flatcube.experiments.engine import Experiment
 from flatcube.pacbayes.certified import Certificate
 from flatcube.pacbayes.certifier import certify
@@ -173,7 +174,7 @@ def _measured(found: Certificate) -> dict[str, object]:
 
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``certificates``: the best of every network. ``priors``: by prior, how many say something, and hold."""
-    kept = [{name: value if name in _WORDS else float(value) for name, value in row.items()} for row in rows]
+    kept = store.numbers(rows, *_WORDS)
     best = [min(group, key=lambda row: row["value"] / row["constant"]) for group in _networks(kept).values()]
     columns = ("kind", "function", "n", "m", "prior", "noisy", "value", "constant", "test", "noisy_test")
     return {

@@ -14,6 +14,7 @@ from flatcube.classroom.exercises import Measure, exercise, scored
     "Influence by hand",
     minutes=6,
     difficulty=1,
+    entry="bit",
     hints=(
         "Fix the other two bits in all four ways. In how many of them does flipping the third change the value?",
         "x₁ decides unless x₂ and x₃ are both false. x₂ decides only if x₁ is true and x₃ does not decide already.",
@@ -116,6 +117,7 @@ def _real_tables(rng: np.random.Generator) -> list[tuple]:
     "My influences",
     minutes=10,
     difficulty=2,
+    entry="bit",
     hints=(
         "`point_sensitivity` adds over the bits at one point. Now keep the bits apart, and average over the points.",
         "Fancy indexing compares the whole table with the table seen across direction i: which index does point k get?",

@@ -27,7 +27,7 @@ from flatcube.experiments import store
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["SharpnessExplorer", "study"]
+__all__ = ["SharpnessExplorer"]
 
 ORDER = ("tokens", "layers.0.heads.0.query_key", "layers.0.heads.0.value", "layers.0.mlp.weights.0",
          "layers.0.mlp.biases.0", "layers.0.mlp.weights.1", "layers.1.heads.0.query_key", "layers.1.heads.0.value",

@@ -19,7 +19,7 @@ from flatcube.classroom.palette import SERIES
 from flatcube.experiments import store
 from flatcube.sparse_functions import sparse_and, sparse_parity
 
-__all__ = ["SparseFunctionsExplorer", "stored_results"]
+__all__ = ["SparseFunctionsExplorer"]
 
 
 class SparseFunctionsExplorer(Explorer):

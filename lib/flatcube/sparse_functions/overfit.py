@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from flatcube import cube
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.sparse_functions import learners
 from flatcube.sparse_functions.sparse_and import Trial, tasks
@@ -45,8 +45,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``networks``: the best and the last accuracy on fresh inputs of each, and its last training loss and accuracy."""
     curves: dict[tuple, list] = {}
-    for row in rows:
-        row = {name: float(value) for name, value in row.items()}
+    for row in store.numbers(rows):
         curves.setdefault((int(row["T"]), int(row["m"]), int(row["seed"])), []).append(row)
     found = []
     for (T, m, seed), curve in curves.items():

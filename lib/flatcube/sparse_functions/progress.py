@@ -20,6 +20,7 @@ from scipy import stats
 from torch import nn
 
 from flatcube import checks, cube, fourier, sensitivity, training
+from flatcube.experiments import store
 from flatcube.experiments.engine import Experiment
 from flatcube.sparse_functions import learners, targets
 
@@ -99,8 +100,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def curves(rows: Iterable[dict]) -> list[list[dict[str, float]]]:
     """The rows of every network by itself, numbers as numbers."""
     found: dict[tuple, list] = {}
-    for row in rows:
-        kept = {name: float(value) for name, value in row.items()}
+    for kept in store.numbers(rows):
         found.setdefault(tuple(kept.get(name) for name in ("T", "s", "examples", "layers", "seed")), []).append(kept)
     return list(found.values())
 

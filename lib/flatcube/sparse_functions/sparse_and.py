@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from flatcube import checks, cube, sampling, training
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.sparse_functions import critical, targets
 from flatcube.sparse_functions.counting import least_samples
@@ -86,7 +86,7 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     ``critical``, whether it lies ``inside`` the sizes that were tried, its bootstrap error and interval, the steepness,
     the smallest m with more than half successes (ED's own definition), and log₂ C(T, s). With three lengths or more,
     ``laws``: fits of log T, √T and T, best first, and ``power``: the exponent of a power law with its 95 % interval."""
-    rows = [{name: float(value) for name, value in row.items()} for row in rows]
+    rows = store.numbers(rows)
     cells = []
     for T, m in sorted({(int(row["T"]), int(row["m"])) for row in rows}):
         own = [row for row in rows if (row["T"], row["m"]) == (T, m)]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flatcube import checks, training
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.sparse_functions import targets
 
@@ -77,8 +77,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def curves(rows: Iterable[dict]) -> list[list[dict[str, object]]]:
     """The rows of every network by itself, numbers as numbers."""
     found: dict[tuple, list] = {}
-    for row in rows:
-        kept = {name: value if name == "arm" else float(value) for name, value in row.items()}
+    for kept in store.numbers(rows, "arm"):
         found.setdefault(tuple(kept[name] for name in ("arm", "T", "std", "hidden", "seed")), []).append(kept)
     return list(found.values())
 

@@ -44,6 +44,7 @@ def robustness(rows: Iterable[dict], level: float = LOUD) -> list[dict[str, obje
 
 
 def fits(rows: list[dict]) -> str:
+    """How many networks reached the wanted accuracy on their examples, in words."""
     ends = {(row["kind"], row["seed"]): float(row["train"]) for row in rows if int(row["final"])}
     short = dict.fromkeys(kind for (kind, _), train in ends.items() if train < GOAL)
     said = (f"Fashion-MNIST, {sum(train >= GOAL for train in ends.values())} of {len(ends)} networks at a training "
@@ -52,6 +53,7 @@ def fits(rows: list[dict]) -> str:
 
 
 def _gap(found: Found, one: str, other: str, what: str, level: float) -> dict[str, float]:
+    """By how much the mean of one kind exceeds that of another."""
     return trends.contrast([found[one, what, round(level, 4)], found[other, what, round(level, 4)]], [1, -1])
 
 
@@ -60,6 +62,8 @@ def _gaps(found: dict[str, dict[str, float]]) -> str:
 
 
 def order(found: Found) -> list[Judged]:
+    """VA-S5-FM, VA-F4 and VA-S5-CM: which kinds are above the ViT, and where the mixer stands."""
+
     def each(level: float) -> str:
         means = {kind: np.mean(values) for (kind, *at), values in found.items() if at == ["token", round(level, 4)]}
         return ", ".join(f"{kind} {mean:.3f}" for kind, mean in means.items())
@@ -79,6 +83,7 @@ def order(found: Found) -> list[Judged]:
 
 
 def widening(found: Found) -> Judged:
+    """VA-F14: the gaps to the ViT at every σ, and whether they grow."""
     others, ends = ("mlp", "cnn", "mixer"), (1.0, SIGMAS[-1])
     gaps = {kind: [_gap(found, kind, "vit", "token", level) for level in SIGMAS] for kind in others}
     steps = {kind: np.subtract(*(found[kind, "token", round(level, 4)] for level in reversed(ends)))
@@ -94,6 +99,7 @@ def widening(found: Found) -> Judged:
 
 
 def together(found: Found) -> Judged:
+    """VA-TAB4: the gap of CNN and ViT with noise on one patch, and on all at once."""
     token, together = (_gap(found, "cnn", "vit", *at) for at in (("token", LOUD), ("whole", WHOLE[-1])))
     words = (f"The CNN exceeds the ViT by {trends.said(token, 'value')} with noise of √5 on one patch, and by "
              f"{trends.said(together, 'value')} with noise of {WHOLE[-1]:.2g} on all.")  # fmt: skip
@@ -113,6 +119,7 @@ def _apart(points: list[dict[str, object]]) -> tuple[float, float]:
 
 
 def robust(rows: list[dict], found: Found) -> list[Judged]:
+    """VA-F7 and VA-F17: accuracies of ViT and CNN on spoilt images, and how accuracy goes with sensitivity."""
     total, points = len(images.CORRUPTIONS), {level: robustness(rows, level) for level in SIGMAS}
     won = {k: [what for what in images.CORRUPTIONS if _gap(found, "vit", "cnn", what, k)["value"] > 0] for k in (1, 2)}
     ranks = {level: stats.spearmanr([one["sensitivity"] for one in some], [one["spoilt"] for one in some])

@@ -17,7 +17,7 @@ import torch
 from scipy import stats
 from torch import nn
 
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.tokens import flips, models, single
 from flatcube.tokens.synthetic import Setting, draw, frequent_sensitivity, signals, sparse_sensitivity
@@ -88,8 +88,7 @@ def ends(rows: Iterable[dict]) -> list[dict[str, float]]:
     ones: it is right, or wrong, on most sequences whose sparse tokens are flipped.
     """
     last = {}
-    for row in rows:
-        row = {name: float(value) for name, value in row.items()}
+    for row in store.numbers(rows):
         last[tuple(row[name] for name in ("n_s", "n_f", "n_d", "m", "seed"))] = row
     for row in last.values():
         setting = Setting(*(int(row[name]) for name in ("n_s", "n_f", "n_d", "m")), M=int(row["M"]))

@@ -24,7 +24,7 @@ from flatcube.classroom.explorers.chance import normals
 from flatcube.classroom.palette import SERIES
 from flatcube.experiments import store
 
-__all__ = ["TokensExplorer", "DRAWS", "NETWORKS"]
+__all__ = ["TokensExplorer"]
 
 T, D, DRAWS = 16, 16, 8
 NETWORKS = ("mlp", "cnn", "vit")

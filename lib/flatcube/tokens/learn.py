@@ -49,17 +49,12 @@ def fit(
     ``watch(epoch, accuracy)``, which may measure the model; if it is the goal, all examples must agree before training
     stops. ``penalty`` is added to the loss: ``steady`` or ``noisy_copies``.
     """
-    checks.word(optimiser, "optimiser", ("sgd", "adam"))
-    checks.positive(rate, "rate")
-    for name, value, most in (("momentum", momentum, 1), ("decay", decay, 1e6), ("goal", goal, 1e6)):
-        checks.number(value, name, 0, most)
+    _check_examples(x, y)
+    checks.number(goal, "goal", 0, 1e6)
     for name, value, least in (("batch", batch, 1), ("epochs", epochs, 0), ("checks_each", checks_each, 1),
                                ("glance", glance, 1)):  # fmt: skip
         checks.integer(value, name, least, 10**6)
-    _check_examples(x, y)
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    step = (torch.optim.SGD(parameters, lr=rate, momentum=momentum) if optimiser == "sgd"
-            else torch.optim.AdamW(parameters, lr=rate, weight_decay=decay))  # fmt: skip
+    step = _optimiser(model, optimiser, rate, momentum, decay)
     source = torch.Generator().manual_seed(checks.integer(seed, "seed", 0))
     few, theirs, part = x[:glance], y[:glance], max(1, len(x) // (batch * checks_each))
     watch(0.0, accuracy(model, few, theirs))
@@ -67,12 +62,7 @@ def fit(
     done = 0
     for _ in range(epochs):
         for chosen in torch.randperm(len(x), generator=source).split(batch):
-            loss = nn.functional.cross_entropy(model(x[chosen]), y[chosen])
-            if penalty is not None:
-                loss = loss + penalty(model, x[chosen], y[chosen], source)
-            step.zero_grad()
-            loss.backward()
-            step.step()
+            _step(step, model, x[chosen], y[chosen], penalty, source)
             done += 1
             if done % part == 0:
                 reached = accuracy(model, few, theirs)
@@ -82,6 +72,31 @@ def fit(
                     return done * batch / len(x), reached
     model.eval()
     return float(epochs), accuracy(model, x, y)
+
+
+def _optimiser(model: nn.Module, name: str, rate: float, momentum: float, decay: float) -> torch.optim.Optimizer:
+    """SGD with momentum, or AdamW with decay, on the weights of a model that are trained."""
+    checks.word(name, "optimiser", ("sgd", "adam"))
+    checks.positive(rate, "rate")
+    checks.number(momentum, "momentum", 0, 1)
+    checks.number(decay, "decay", 0, 1e6)
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    if name == "sgd":
+        return torch.optim.SGD(parameters, lr=rate, momentum=momentum)
+    return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay)
+
+
+def _step(
+    step: torch.optim.Optimizer, model: nn.Module, x: Tensor, y: Tensor, penalty: Penalty | None,
+    source: torch.Generator,
+) -> None:  # fmt: skip
+    """One step on these examples."""
+    loss = nn.functional.cross_entropy(model(x), y)
+    if penalty is not None:
+        loss = loss + penalty(model, x, y, source)
+    step.zero_grad()
+    loss.backward()
+    step.step()
 
 
 def _check_inputs(x: Tensor) -> None:

@@ -29,7 +29,7 @@ from scipy import stats
 from torch import Tensor, nn
 
 from flatcube import checks, paths, sharpness
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.tokens import flips, models, text
 
@@ -178,14 +178,10 @@ def _often(wanted: np.ndarray) -> float:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def _numbers(rows: Iterable[dict]) -> list[dict]:
-    return [row | {name: float(value) for name, value in row.items() if name != "task"} for row in rows]
-
-
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``tasks``: for each task and length, how many of the networks learnt it, the median of their steps, and means."""
     groups: dict[tuple[str, float], list[dict]] = {}
-    for row in _numbers(rows):
+    for row in store.numbers(rows, "task"):
         groups.setdefault((row["task"], row["T"]), []).append(row)
     names = ("right", "often", "longer", "often_longer", "sensitivity", "of_task", "sharpness")
     return {"tasks": [{"task": task, "T": int(T), "networks": len(some),
@@ -201,9 +197,9 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     which depend on as many places, in each of three: steps (networks that never learn come last), sharpness, and the
     share of wrong answers on longer windows; in part, if in some. "Above" is a one-sided Mann–Whitney test at 0.05 for
     every length. Sharpness and longer windows count networks that learnt, at lengths with four of them or more for each
-    task.
+    task. Shares of wrong answers are compared as they are, though the tasks have other shares of the frequent answer.
     """
-    rows = _numbers(rows)
+    rows = store.numbers(rows, "task")
     lengths = sorted({row["T"] for row in rows})
 
     def some(task: str, T: float, learnt: bool) -> list[dict]:

@@ -6,37 +6,35 @@ A trial is one network in one setting of Def. 4.3, trained on the logistic loss.
 first weights are the same for all optimisers, so that they are compared in pairs. The network is the single layer of
 attention of VA Eq. (3), or an ``mlp`` with one hidden layer that reads all places side by side, one-hot. Optimisers
 are ``sgd``, ``momentum``, ``adam`` (AdamW), ``lbfgs`` (PyTorch's, on all examples, with a line search) and ``natural``:
-steps as in ``natural_step``, with a damping that is halved if the loss falls, and else the step is undone and the
-damping four times as large (Levenberg and Marquardt).
+natural gradient, with a damping that is halved if the loss falls, and else the step is undone and the damping four
+times as large (Levenberg and Marquardt); ``_steps`` has one step of each.
 
 A row is one network when ``goal`` was reached, 99 % of its examples right ("accuracy"), or that and a mean loss of 0.05
 ("loss"), or at the end (``reached`` 0): ``train`` and ``test``, accuracies; ``flipped``, the accuracy where the sparse
 tokens are those of the other class; ``sensitivity``, that of Def. 4.1 on new examples with uniform replacements.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import Tensor, nn
 
 from flatcube import checks
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.tokens import flips, models, single
+from flatcube.tokens._steps import OPTIMISERS, stepper
 from flatcube.tokens.synthetic import Setting, draw, frequent_sensitivity, sparse_sensitivity
 
-__all__ = ["Trial", "natural_step", "trial", "summary", "measured", "EXPERIMENT"]
+__all__ = ["Trial", "trial", "summary", "measured", "EXPERIMENT"]
 
 KINDS = ("attention", "mlp")
-OPTIMISERS = ("sgd", "momentum", "adam", "lbfgs", "natural")
 ACCURACY, LOSS = 0.99, 0.05
 _RATES = {"attention": {"sgd": 1.0, "momentum": 0.1, "adam": 0.01}, "mlp": {"sgd": 0.3, "momentum": 0.03, "adam": 0.01}}
 _SIZES = {"sgd": 1, "momentum": 1, "adam": 1, "natural": 2}  # batches, in units of a trial's; L-BFGS takes all examples
 _NAMES = ("kind", "optimiser", "n_s", "n_f", "n_d", "m", "M")
-Step = Callable[[Tensor, Tensor], None]  # on some examples and their classes
 
 
 @dataclass(frozen=True)
@@ -86,75 +84,6 @@ class _Side(nn.Module):
         return self.mlp(torch.eye(self.M)[tokens])[:, 0]
 
 
-def natural_step(model: nn.Module, x: Tensor, y: Tensor, *, damping: float) -> None:
-    """One step θ ← θ − (F + λI)⁻¹ ∇L of natural gradient (Amari 1998) on the logistic loss L of y f(x), y = ±1.
-
-    F = (1/N) Σ p(1 − p) ∇f ∇fᵀ with p = σ(f) is the Fisher information, which is also the Gauss–Newton matrix. With A
-    the rows √(p(1 − p)/N) ∇fᵀ and ∇L = Aᵀv the step is Aᵀ(AAᵀ + λI)⁻¹v, a system of N equations in place of P.
-    """
-    names = [name for name, p in model.named_parameters() if p.requires_grad]
-    theta = {name: p.detach() for name, p in model.named_parameters()}
-
-    def output(chosen: dict[str, Tensor], one: Tensor) -> Tensor:
-        return torch.func.functional_call(model, theta | chosen, (one[None],))[0]
-
-    chosen = {name: theta[name] for name in names}
-    found, f = torch.func.vmap(torch.func.grad_and_value(output), (None, 0))(chosen, x)
-    rows = torch.cat([found[name].flatten(1) for name in names], 1)  # ∇f, (N, P)
-    root = (torch.sigmoid(f) * torch.sigmoid(-f) / len(x)).sqrt()[:, None]
-    A, v = root * rows, (-y * torch.sigmoid(-y * f))[:, None] / (len(x) * root)
-    step = A.T @ torch.linalg.solve(A @ A.T + checks.positive(damping, "damping") * torch.eye(len(x)), v)
-    parts = step[:, 0].split([theta[name].numel() for name in names])
-    for name, part in zip(names, parts, strict=True):
-        theta[name].sub_(part.view_as(theta[name]))
-
-
-def _loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
-    return nn.functional.softplus(-y * model(x)).mean()
-
-
-def _natural(model: nn.Module) -> Step:
-    """Natural gradient whose damping follows the loss (Levenberg and Marquardt)."""
-    damping = 0.1
-
-    @torch.no_grad()
-    def step(x: Tensor, y: Tensor) -> None:
-        nonlocal damping
-        old, kept = _loss(model, x, y), [p.clone() for p in model.parameters()]
-        natural_step(model, x, y, damping=damping)
-        if _loss(model, x, y) <= old:
-            damping = max(damping / 2, 1e-6)
-            return
-        damping = min(4 * damping, 1e6)
-        for p, was in zip(model.parameters(), kept, strict=True):
-            p.copy_(was)
-
-    return step
-
-
-def _stepper(trial: Trial, model: nn.Module) -> Step:
-    """What makes one step of the trial's optimiser."""
-    if trial.optimiser == "natural":
-        return _natural(model)
-    parameters, rate = list(model.parameters()), _RATES[trial.kind].get(trial.optimiser)
-    made = {"sgd": lambda: torch.optim.SGD(parameters, lr=rate),
-            "momentum": lambda: torch.optim.SGD(parameters, lr=rate, momentum=0.9),
-            "adam": lambda: torch.optim.AdamW(parameters, lr=rate),
-            "lbfgs": lambda: torch.optim.LBFGS(parameters, max_iter=1, max_eval=25,
-                                               line_search_fn="strong_wolfe")}[trial.optimiser]()  # fmt: skip
-
-    def step(x: Tensor, y: Tensor) -> None:
-        def loss() -> Tensor:
-            made.zero_grad()
-            found = _loss(model, x, y)
-            found.backward()
-            return found
-
-        made.step(loss)
-
-    return step
-
-
 def trial(trial: Trial) -> list[dict[str, object]]:
     """Train the network of a trial: a row for each goal."""
     rng, setting = np.random.default_rng([15, trial.seed]), trial.setting
@@ -162,12 +91,8 @@ def trial(trial: Trial) -> list[dict[str, object]]:
     tests = {"test": draw(setting, 500, rng=rng), "flipped": draw(setting, 500, rng=rng, flipped=True)}
     model = (_Unchecked(trial.M, trial.T, std=0.05, seed=trial.seed) if trial.kind == "attention"
              else models.seeded(lambda: _Side(trial.M, trial.T), trial.seed))  # fmt: skip
-    x, y, step, f = (
-        torch.as_tensor(tokens),
-        torch.as_tensor(labels).float(),
-        _stepper(trial, model),
-        models.numbers(model),
-    )
+    x, y, f = torch.as_tensor(tokens), torch.as_tensor(labels).float(), models.numbers(model)
+    step = stepper(trial.optimiser, model, _RATES[trial.kind].get(trial.optimiser))
     some = tests["test"][0][: trial.looked]
     rows: list[dict[str, object]] = []
 
@@ -206,15 +131,10 @@ def _right(outputs: np.ndarray, labels: np.ndarray) -> float:
 # --- what it says -----------------------------------------------------------------------------------------------------
 
 
-def _numbers(rows: Iterable[dict]) -> list[dict]:
-    words = ("kind", "optimiser", "goal")
-    return [{name: value if name in words else float(value) for name, value in row.items()} for row in rows]
-
-
 def _groups(rows: Iterable[dict]) -> dict[tuple, dict[str, dict[float, dict]]]:
     """The networks by goal, kind and setting, then by optimiser and seed."""
     found: dict[tuple, dict[str, dict[float, dict]]] = {}
-    for row in _numbers(rows):
+    for row in store.numbers(rows, "kind", "optimiser", "goal"):
         key = (row["goal"], row["kind"], *(int(row[name]) for name in _NAMES[2:]))
         found.setdefault(key, {}).setdefault(row["optimiser"], {})[row["seed"]] = row
     return found
@@ -252,9 +172,11 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
     """
     count = sum(row["goal"] == "loss" for row in rows)
     groups = _groups(row for row in rows if row["goal"] == "loss" and int(row["reached"]))
-    tests = {(key, name): _paired(_beyond(some, name))
+    tests = {(key, name): trends.paired(_beyond(some, name))
              for key, some in groups.items() if "sgd" in some for name in some if name != "sgd"}  # fmt: skip
-    apart, judged = _holm(tests), [_side(key, some) for key, some in groups.items()]
+    rejected = dict(zip(tests, trends.holm([*tests.values()]), strict=True))
+    apart = [one for one in sorted(tests, key=tests.get) if rejected[one]]
+    judged = [_side(key, some) for key, some in groups.items()]
     sides, told = [one for one, _ in judged], [words for _, words in judged]
     control = [f"{name} {np.mean([row['flipped'] for row in each.values()]):.2f}"
                for key, some in groups.items() if key[1:5] == ("attention", *SETTINGS[0][:3])
@@ -281,23 +203,6 @@ def _side(key: tuple, some: dict[str, dict[float, dict]]) -> tuple[bool, str]:
     return len({value < loudest for value in means.values()}) == 1, (
         f"{key[1]} at {key[2:6]} {listed}, louder rule {loudest:.4f}"
     )
-
-
-def _paired(differences: list[float]) -> float:
-    """The p-value of a paired t test; 1 if nothing differs."""
-    return (
-        float(stats.ttest_1samp(differences, 0).pvalue) if len(differences) > 1 and np.ptp(differences) > 1e-9 else 1.0
-    )
-
-
-def _holm(tests: dict[tuple, float], level: float = 0.05) -> list[tuple]:
-    """Which of many hypotheses are rejected (Holm 1979): in order of p, until one is above level/(those left)."""
-    found = []
-    for key in sorted(tests, key=tests.get):
-        if not tests[key] <= level / (len(tests) - len(found)):
-            break
-        found.append(key)
-    return found
 
 
 def cost(trial: Trial) -> float:

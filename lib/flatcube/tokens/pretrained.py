@@ -19,10 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy import stats
 
 from flatcube import checks, cube, fourier, networks, sensitivity, training
-from flatcube.experiments import trends
+from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 
 __all__ = ["Trial", "functions", "trial", "summary", "measured", "EXPERIMENT"]
@@ -114,8 +113,7 @@ def _trained(trial: Trial, ensemble: networks.Ensemble, tasks: list[training.Tas
 def _numbers(rows: Iterable[dict]) -> dict[tuple[str, str], dict[float, dict]]:
     """Rows with numbers as numbers by target and earlier training, then by seed; those that learnt both functions."""
     found: dict[tuple[str, str], dict[float, dict]] = {}
-    for row in rows:
-        one = {name: value if name in ("target", "before") else float(value) for name, value in row.items()}
+    for one in store.numbers(rows, "target", "before"):
         some = found.setdefault((one["target"], one["before"]), {})
         if max(one["train"], one["first"]) < FIT:
             some[one["seed"]] = one
@@ -169,8 +167,7 @@ def _difference(
     gaps = [one[seed][what] - other[seed][what] for seed in sorted(one.keys() & other.keys())]
     if len(gaps) < 2:
         return dict.fromkeys(("value", "low", "high"), math.nan), 1.0, len(gaps)
-    p = stats.ttest_1samp(gaps, 0, alternative="greater").pvalue if np.ptp(gaps) > 1e-9 else 1.0 - (gaps[0] > 0)
-    return trends.contrast([gaps], [1]), float(p), len(gaps)
+    return trends.contrast([gaps], [1]), trends.paired(gaps, "greater"), len(gaps)
 
 
 def cost(trial: Trial) -> float:

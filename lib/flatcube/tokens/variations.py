@@ -79,9 +79,11 @@ class _Arms:
                       for name in self.names}  # fmt: skip
 
     def gap(self, one: str, other: str, what: str, level: float) -> dict[str, float]:
+        """By how much the mean of one arm exceeds that of another."""
         return trends.contrast([self.found[one, what, level], self.found[other, what, level]], [1, -1])
 
     def spoilt(self, name: str, kinds: Iterable[str]) -> np.ndarray:
+        """The accuracy of each network (seeds,) on images after some corruptions, in the mean over their severities."""
         return np.mean([self.found[name, kind, float(k)] for kind in kinds for k in (1, 2, 3)], 0)
 
     def gains(self, name: str) -> dict[str, dict[str, float]]:
@@ -94,13 +96,16 @@ class _Arms:
         return {which: trends.contrast(sides, [1, -1]) for which, sides in more.items()}
 
     def listed(self, names: Iterable[str], what: str = "token", level: float = _LOUD) -> str:
+        """The means of some arms in words."""
         return ", ".join(f"{name} {np.mean(self.found[name, what, level]):.3f}" for name in names)
 
     def similar(self, names: Iterable[str]) -> bool:
+        """Whether the mean sensitivities of these arms differ by less than a factor of 1.5."""
         means = [np.mean(self.found[name, "token", _LOUD]) for name in names]
         return bool(max(means) < _SIMILAR * min(means))
 
     def fitted(self, names: Iterable[str], source: str) -> str:
+        """Which images, how many networks, and how well they fit, in words."""
         where = "Digits in two classes" if source == "digits" else f"Fashion-MNIST, {_EXAMPLES} examples"
         each = ", ".join(f"{name} {min(self.train[name]):.2f}" for name in names)
         return f"{where}, {len(self.train['plain'])} networks of each kind; least training accuracy: {each}. "

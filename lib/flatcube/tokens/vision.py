@@ -113,55 +113,80 @@ def _spoilt(trial: Trial, data: images.Pictures, kind: str, severity: int) -> tu
     return images.corrupted(data.test_images, kind, severity, rng=severity), data.test_labels
 
 
+class _Notes:
+    """The rows of a trial as its network is measured, at an epoch with a training accuracy; ``final`` 1 at the end."""
+
+    def __init__(self, trial: Trial, model: torch.nn.Module) -> None:
+        self.trial, self.f, self.rows = trial, models.numbers(model), []
+        names = ("source", "kind", "optimiser", "layers", "heads", "extra", "seed")
+        self.now: dict[str, object] = {name: getattr(trial, name) for name in names}
+
+    def at(self, epoch: float, train: float, final: int) -> None:
+        """What comes now is measured here."""
+        self.now |= {"epoch": round(epoch, 3), "train": train, "final": final}
+
+    def add(self, what: str, level: float, value: float, error: float = 0.0) -> None:
+        """A row."""
+        self.rows.append(self.now | {"what": what, "level": round(level, 4), "value": value, "error": error})
+
+    def share(self, x: np.ndarray, what: str, level: float) -> None:
+        """The sensitivity on patches x (N, T, d) to a change."""
+        change = {"swap": flips.swapped(), "renormed": flips.renormed(level)}.get(what, flips.noisy(level))
+        measure = flips.whole if what == "whole" else flips.sampled
+        repeats = 4 * self.trial.repeats if what == "whole" else self.trial.repeats
+        rng = np.random.default_rng([self.trial.seed, round(1000 * level)])
+        found = measure(self.f, x, change, rng=rng, repeats=repeats)
+        self.add(what, level, found.value, found.error)
+
+
 def trial(trial: Trial) -> list[dict[str, object]]:
     """Train the network of a trial and measure it: one row for each number."""
     data, (size, _), model = pictures(trial), _sizes(trial), network(trial)
-    x = torch.as_tensor(images.patches(data.images, size))
-    test = images.patches(data.test_images, size)
-    y, told = torch.as_tensor(data.labels), torch.as_tensor(data.test_labels)
-    looked, f = x[: trial.looked].numpy(), models.numbers(model)
-    named = {name: getattr(trial, name) for name in ("source", "kind", "optimiser", "layers", "heads", "extra", "seed")}
-    rows: list[dict[str, object]] = []
-
-    def note(epoch: float, train: float, final: int, what: str, level: float, value: float, error: float = 0.0) -> None:
-        rows.append(named | {"epoch": round(epoch, 3), "train": train, "final": final, "what": what,
-                             "level": round(level, 4), "value": value, "error": error})  # fmt: skip
-
-    def shares(epoch: float, train: float, final: int, x: np.ndarray, what: str, level: float) -> None:
-        change = {"swap": flips.swapped(), "renormed": flips.renormed(level)}.get(what, flips.noisy(level))
-        measure = flips.whole if what == "whole" else flips.sampled
-        repeats = 4 * trial.repeats if what == "whole" else trial.repeats
-        found = measure(f, x, change, rng=np.random.default_rng([trial.seed, round(1000 * level)]), repeats=repeats)
-        note(epoch, train, final, what, level, found.value, found.error)
+    x, y = torch.as_tensor(images.patches(data.images, size)), torch.as_tensor(data.labels)
+    notes, looked = _Notes(trial, model), x[: trial.looked].numpy()
 
     def watch(epoch: float, train: float) -> None:
+        notes.at(epoch, train, 0)
         model.eval()
         for level in (MIDDLE, LOUD):
-            shares(epoch, train, 0, looked[:50], "token", level)
+            notes.share(looked[:50], "token", level)
         model.train()
 
     extra = {"none": None, "copies": learn.noisy_copies(), "steady": learn.steady()}[trial.extra]
     epochs, train = learn.fit(model, x, y, optimiser=trial.optimiser, rate=trial.rate, batch=trial.batch,
                               goal=trial.goal, epochs=trial.epochs, seed=trial.seed, penalty=extra, watch=watch,
                               checks_each=trial.checks_each, glance=_GLANCE)  # fmt: skip
+    notes.at(epochs, train, 1)
+    _sensitivities(notes, looked, images.patches(data.test_images, size)[: trial.looked])
+    _accuracies(notes, model, data, size)
+    moved, changed = learn.shaken(model, x[:1000], rng=trial.seed)
+    notes.add("shop", 0.005, moved)
+    notes.add("shpred", 0.005, changed)
+    return notes.rows
+
+
+def _sensitivities(notes: _Notes, x: np.ndarray, held: np.ndarray) -> None:
+    """After training, on examples and on test images, both (looked, T, d)."""
     for level in SIGMAS:
-        shares(epochs, train, 1, looked, "token", level)
+        notes.share(x, "token", level)
     for level in (MIDDLE, LOUD):
-        shares(epochs, train, 1, test[: trial.looked], "held", level)
-        shares(epochs, train, 1, looked, "renormed", level)
-    shares(epochs, train, 1, looked, "swap", 0)
+        notes.share(held, "held", level)
+        notes.share(x, "renormed", level)
+    notes.share(x, "swap", 0)
     for level in WHOLE:
-        shares(epochs, train, 1, looked, "whole", level)
-    note(epochs, train, 1, "clean", 0, learn.accuracy(model, torch.as_tensor(test), told))
+        notes.share(x, "whole", level)
+
+
+def _accuracies(notes: _Notes, model: torch.nn.Module, data: images.Pictures, size: int) -> None:
+    """After training, on test images as they are and spoilt, in patches of so many pixels."""
+
+    def right(shown: np.ndarray, classes: np.ndarray) -> float:
+        return learn.accuracy(model, torch.as_tensor(images.patches(shown, size)), torch.as_tensor(classes))
+
+    notes.add("clean", 0, right(data.test_images, data.test_labels))
     for kind in images.CORRUPTIONS:
         for severity in (1, 2, 3):
-            spoilt, classes = _spoilt(trial, data, kind, severity)
-            given = torch.as_tensor(images.patches(spoilt, size)), torch.as_tensor(classes)
-            note(epochs, train, 1, kind, severity, learn.accuracy(model, *given))
-    moved, changed = learn.shaken(model, x[:1000], rng=trial.seed)
-    note(epochs, train, 1, "shop", 0.005, moved)
-    note(epochs, train, 1, "shpred", 0.005, changed)
-    return rows
+            notes.add(kind, severity, right(*_spoilt(notes.trial, data, kind, severity)))
 
 
 # --- what it says -----------------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ class Exercise(Task):
     instances: Callable[[np.random.Generator], list[tuple]] = lambda rng: [()]
     mistakes: list[tuple[str, Callable[..., Any]]] = field(default_factory=list)
     exact: float = EXACT  # the relative error of a right answer; 1e-6 where a minimiser has to find it
+    entry: str = ""  # what a number of the answer (n,) belongs to, where the text counts these from 1: "bit"
     cost: Cost | None = None  # how many operations a right answer may take, where the text promises speed
     # `look(answer, rng)`, at how an answer works where its values do not tell: what is wrong with it, or None
     look: Callable[[Callable[..., Any], np.random.Generator], str | None] | None = None

@@ -116,7 +116,7 @@ def difference(got: list, wanted: list, trials: list[tuple], task: Task) -> str:
     passed = [same(mine, right, exact) for mine, right in zip(got, wanted, strict=True)]
     first = passed.index(False)
     other_kind = misfit(got[first], wanted[first])
-    problem = other_kind or _error(got[first], wanted[first], exact)
+    problem = other_kind or _error(got[first], wanted[first], exact, getattr(task, "entry", ""))
     if task.is_value:
         sentence = problem[0].upper() + problem[1:] + "."
     else:
@@ -145,8 +145,8 @@ def misfit(got: Any, wanted: Any) -> str | None:
     return None
 
 
-def _error(got: Any, wanted: Any, exact: float) -> str:
-    """What is wrong with the numbers of `got`, in half a sentence."""
+def _error(got: Any, wanted: Any, exact: float, entry: str = "") -> str:
+    """What is wrong with the numbers of `got`, in half a sentence; an `entry` has a name if the text gives it one."""
     mine, right = _entries(got), _entries(wanted)
     bad = _unequal(mine, right, exact)
     near = all(np.isclose(mine.get(place, 0), right.get(place, 0), _CLOSE, 0) for place in bad)
@@ -157,11 +157,17 @@ def _error(got: Any, wanted: Any, exact: float) -> str:
     if isinstance(wanted, dict):
         return f"your spectrum is wrong in {len(bad)} coefficient{'s' * (len(bad) != 1)}"
     verb = "is wrong, that" if len(bad) == 1 else "are wrong, the first"
-    place = f"[{', '.join(map(str, bad[0]))}]" if len(bad[0]) > 1 else "".join(map(str, bad[0]))
-    count = f"{len(bad)} of {len(right)} entries {verb} at index {place}, where " if bad[0] else ""
+    count = f"{len(bad)} of {len(right)} entries {verb} {_where(bad[0], entry)}, where " if bad[0] else ""
     given = np.asarray(got)[bad[0]]
     shown = str(given) if isinstance(given, (bool, np.bool_)) else f"{mine[bad[0]]:.4g}"
     return f"{count}you give {shown}" + ("" if bad[0] else ", which is wrong")
+
+
+def _where(place: tuple[int, ...], entry: str) -> str:
+    """The place of a number in an array: as the text counts, or as Python does."""
+    if len(place) > 1:
+        return f"at index [{', '.join(map(str, place))}]"
+    return f"for {entry} {place[0] + 1}" if entry else f"at index {place[0]}"
 
 
 def _shown(value: Any) -> str:

@@ -208,9 +208,6 @@ export function strip({ label, onPress, onPoint }) {
 const PLOT = 128; // height of the bars' area in pixels
 
 /**
- * @typedef {{ groups?: { text: string, size: number }[], low?: number, high?: number, values?: boolean }} BarOptions
- */
-/**
  * Lines across a picture with marks beside it, marks below, and a title.
  * @type {(frame: { wide: number, tall: number, left: number, right: number, bottom: number },
  *     left: [number, string][], below: [number, string][], title: string) => any}
@@ -225,6 +222,9 @@ export const axes = ({ wide, tall, left: start, right, bottom }, left, below, ti
     svg("text", { class: "fx-mid", x: (start + wide - right) / 2, y: tall - 4 }, title),
   );
 
+/**
+ * @typedef {{ groups?: { text: string, size: number }[], low?: number, high?: number, values?: boolean }} BarOptions
+ */
 /** A chart of signed bars. With `onPick` every bar is a button; without, the chart is one picture with a text.
  * @type {(options: { label: string, onPick?: (at: number) => void, onPoint?: (at: number) => void }) =>
  *     { root: any, show(cells: Cell[], options?: BarOptions): void }} */
