@@ -229,6 +229,15 @@ def test_the_gap_must_rise_with_layer_norm_too(degree_gap, expected):
     assert _verdict(gap, _learned() + _others(degree_gap=degree_gap), "SP-A-LN") == expected
 
 
+def test_layer_norm_tells_how_many_fitted_the_harder_class():
+    rows = _learned() + _others()
+    hard = max((row for row in rows if row["arm"] == "norm"), key=lambda row: row["degree"] * row["sparsity"])
+    cell = [row for row in rows if all(row[name] == hard[name] for name in ("arm", "T", "m", "degree", "sparsity"))]
+    cell[0]["fitted"] = 0
+    said = next(one for one in gap.measured(rows) if one["id"] == "SP-A-LN")["statement"]
+    assert f"{len(cell) - 1} of {len(cell)} fitted in the harder class); without" in said
+
+
 @pytest.mark.parametrize(
     ("right", "expected"),
     [((5, 5, 0), "agrees"), ((5, 0, 1), "agrees"), ((5, 0, 2), "agrees in part"), ((4, 4, 4), "differs"),
@@ -285,10 +294,26 @@ def test_two_orders_of_magnitude_have_half_an_order_of_room(trace, norm, expecte
 
 def test_networks_with_strong_decay_are_told_of_but_do_not_decide():
     rows, strong = _pairs(), _pairs(0.1, 0.1, kinds=("basic",), decay=1.0)
-    (plain, *_), (told, *_) = (domination.measured(some) for some in (rows, rows + strong))
+    (plain, *_), (told, *_) = (domination.measured(some, []) for some in (rows, rows + strong))
     assert plain["verdict"] == told["verdict"] == "agrees"
     assert told["statement"] == plain["statement"] + " With decay 1 the hand-built one has more in 0 of 10 (p = 1), " \
         "in the median 0.1 times."  # fmt: skip
+
+
+def test_longer_inputs_are_told_of_but_do_not_decide():
+    row = {"arm": "stop", "T": 16, "m": 2048, "degree": 1, "sparsity": 1, "fitted": 1, "norm2": 100.0, "trace": 50.0}
+    row |= {"hand_norm2": 50.0, "hand_trace": 1000.0}
+    others = [row] * 5 + [row | {"degree": 2}] * 4 + [row | {"degree": 4, "hand_norm2": 150.0}]
+    others += [row | {"fitted": 0}, row | {"arm": "norm"}, row | {"T": 12}]  # none of these counts
+    trace, norm, both = (one["statement"] for one in domination.measured(_pairs(), others))
+    assert "With T = 16, m = 2048 (gap.csv, 10 networks) it has more in 10 of 10 (by degree 5 of 5, 4 of 4, 1 of 1; " \
+        "p = 0.00098), in the median 20 times, in the 3 classes 20 to 20: by the same rule" in trace  # fmt: skip
+    assert trace.endswith("\"agrees\".")
+    assert "more in 1 of 10 (by degree 0 of 5, 0 of 4, 1 of 1; " in norm and norm.endswith("\"differs\".")
+    assert both.endswith("trace 20, ‖θ‖² 0.5.")
+    for given in (others, others[-3:]):
+        assert [one["verdict"] for one in domination.measured(_pairs(), given)][:2] == ["agrees", "agrees"]
+    assert "T = 16" not in domination.measured(_pairs(), others[-3:])[0]["statement"]
 
 
 @pytest.mark.parametrize("kind", domination.KINDS)
@@ -302,7 +327,8 @@ def test_functions_of_all_kinds_have_unit_variance(kind):
 
 
 def test_norm_and_trace_are_counted_among_networks_that_fit():
-    row = {"degree": 2, "sparsity": 1, "fitted": 1, "norm2": 50.0, "trace": 9.0, "hand_norm2": 100.0}
+    row = {"T": 12, "m": 1024, "degree": 2, "sparsity": 1, "fitted": 1, "norm2": 50.0, "trace": 9.0}
+    row["hand_norm2"] = 100.0
     row["hand_trace"] = 10.0
     rows = [row, row | {"norm2": 200.0}, row | {"trace": 20.0}, row | {"fitted": 0, "norm2": 1.0}, row | {"degree": 1}]
     two, one = plain_start.summary(rows)["classes"]

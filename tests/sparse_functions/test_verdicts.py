@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flatcube.sparse_functions import forty, overfit, patience, progress, sparse_and, sparse_parity
+from flatcube.sparse_functions import critical, forty, overfit, patience, progress, sparse_and, sparse_parity
 
 
 def _verdicts(found):
@@ -56,6 +56,20 @@ def test_the_summary_finds_the_critical_sizes_and_the_law():
         assert line["low"] < 20 * math.log(line["T"]) < line["high"]
     assert told["laws"][0]["name"] == "log T"
     assert told["power"][0]["low"] < told["power"][0]["exponent"] < told["power"][0]["high"] < 1
+
+
+def test_straight_lines_between_the_cells_say_about_the_same_with_larger_errors():
+    assert critical.joined([200, 50, 100], [30, 5, 10], [30, 30, 30]) == 125  # in any order
+    assert critical.joined([50, 100], [15, 30], [30, 30]) == 50 and critical.joined([50, 100], [1, 2], [30, 30]) == 100
+    assert critical.joined([50, 100, 200, 300], [0, 20, 9, 20], [20] * 4) == 75  # where one half is reached first
+    counts = ([60, 80, 100, 120], [5, 16, 26, 27], [30] * 4)
+    (curve, _), (lines, drawn) = (critical.bootstrap(*counts, rng=1, curve=curve) for curve in (True, False))
+    assert lines.m == critical.joined(*counts) and abs(lines.m - curve.m) < lines.error and lines.error > curve.error
+    assert math.isnan(lines.steepness) and lines.low < lines.m < lines.high and len(drawn) == 200
+    rows = _cells(lambda T: 20 * math.log(T), trials=200)
+    told, said = sparse_and.summary(rows), sparse_and.measured(rows)[1]["statement"]
+    assert told["joined laws"][0]["name"] == "log T" and told["joined power"][0]["high"] < 1
+    assert f"between the cells: α = {told['joined power'][0]['exponent']:.2f} (" in said
 
 
 def test_patience_counts_what_was_found_by_both_steps():

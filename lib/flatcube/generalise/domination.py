@@ -9,6 +9,7 @@ one. A row is one network of ``learners`` and one random function: of ``kind`` *
 Hutchinson's probes and ``top`` its largest eigenvalue. Those of the hand-built network (soft mode) begin with *hand*;
 *trimmed* has half of the wave's ReLUs, *rescaled* has (αE, αb, F/α) with the best α. All over the same training inputs.
 Networks stop at a training error of 0.02; those with a ``decay`` that is much stronger than SP's 10⁻⁴ do all steps.
+What is said of claims tells also how it is with longer inputs: those of ``gap``, whose table has the same norms.
 """
 
 import math
@@ -24,7 +25,8 @@ from flatcube.experiments import store, trends
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import findings, learners
 
-__all__ = ["KINDS", "Trial", "components", "functions", "trained", "trial", "summary", "measured", "EXPERIMENT"]
+__all__ = ["KINDS", "Trial", "components", "functions", "trained", "trial", "summary", "counts", "measured",
+           "EXPERIMENT"]  # fmt: skip
 
 KINDS = ("basic", "signed", "mixed")
 _BUILT = ("hand", "trimmed", "rescaled")
@@ -155,6 +157,24 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     return {"classes": found or [{"kind": "none fitted"}]}
 
 
+def counts(rows: Iterable[dict]) -> list[dict[str, object]]:
+    """For every length, number of examples and class the networks, how many ``fitted``, how many of these have less
+    ``norm``, less ``trace`` and ``both`` than the hand-built one, and the medians of the ratios hand-built to learned.
+
+    All tables with such networks have the columns that it reads: also those of ``plain_start`` and of ``gap``."""
+    names = ("T", "m", "degree", "sparsity", "fitted", "norm2", "trace", "hand_norm2", "hand_trace")
+    read, found = [{name: float(row[name]) for name in names} for row in rows], []
+    for cell in dict.fromkeys(tuple(row[name] for name in names[:4]) for row in read):
+        own = [row for row in read if tuple(row[name] for name in names[:4]) == cell]
+        kept = [row for row in own if row["fitted"]]
+        less = [(row["norm2"] < row["hand_norm2"], row["trace"] < row["hand_trace"]) for row in kept]
+        line: dict[str, object] = dict(zip(names, map(int, cell), strict=False))
+        line |= {"networks": len(own), "fitted": len(kept), "norm": sum(a for a, _ in less)}
+        line |= {"trace": sum(b for _, b in less), "both": sum(a and b for a, b in less)}
+        found.append(line | {f"{what} ratio": _median(kept, f"hand_{what}", what) for what in ("norm2", "trace")})
+    return found
+
+
 def _median(rows: list[dict], name: str, over: str) -> float:
     return float(np.median([row[name] / row[over] for row in rows])) if rows else math.nan
 
@@ -166,21 +186,23 @@ def _larger(rows: list[dict], what: str) -> tuple[int, int, float, float]:
     return more, len(rows), float(p), _median(rows, f"hand_{what}", what)
 
 
-def measured(rows: list[dict]) -> list[dict[str, str]]:
+def measured(rows: list[dict], others: list[dict] | None = None) -> list[dict[str, str]]:
     """By networks that fitted: SP-F2A and SP-F2B agree if the hand-built network of basic functions has more trace, or
     norm, by a sign test at 0.05, and ten times as much in the median of every class; in part, if one of these holds.
 
     SP-R3N agrees if the median ratios of ‖θ‖² and trace are both between 10^1.5 and 10^2.5; in part, if one is.
+    The networks of ``gap`` with longer inputs, or ``others``, are told of by the same rules and do not decide.
     """
     strong = [row for row in _fitted(rows) if row["decay"] > _WEAK]
     kept = [row for row in _fitted(rows) if row["decay"] <= _WEAK]
     basic = [row for row in kept if row["kind"] == "basic"]
     classes = summary(basic)["classes"]
+    longer = _longer(store.load("gap") if others is None else others, basic)
     found, ratios = [], {}
     for id, what, word in (("SP-F2A", "trace", "trace"), ("SP-F2B", "norm2", "squared norm")):
         more, count, p, ratio = _larger(basic, what)
         ratios[what] = ratio
-        far = all(line[f"{what} ratio"] > _FAR for line in classes)
+        rules = _rules(p, classes, what)
         cells = ", ".join(f"{line[f'{what} ratio']:.2g} at degree {line['degree']:.0f} with {line['sparsity']:.0f}"
                           for line in classes)  # fmt: skip
         statement = (
@@ -193,7 +215,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
             more, count, p_strong, ratio = _larger(strong, what)
             statement += f" With decay {strong[0]['decay']:g} the hand-built one has more in {more} of {count} (p = "
             statement += f"{p_strong:.2g}), in the median {ratio:.2g} times."
-        found.append({"id": id, "verdict": trends.verdict([p < 0.05, far]), "statement": statement})
+        statement += _told_longer(longer, what)
+        found.append({"id": id, "verdict": trends.verdict(rules), "statement": statement})
     near = [10**1.5 < ratio < 10**2.5 for ratio in ratios.values()]
     statement = (
         f"Median ratio of hand-built to learned over the {len(basic)} networks for basic functions that fitted: trace "
@@ -202,8 +225,42 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         "weights drawn from N(0, 1/inputs), the first queries and keys enlarged to logits of 1.5, which makes most of "
         "their norm, AdamW with decay 10⁻⁴."
     )
+    if longer:
+        trace, norm = (_larger(longer, what)[3] for what in ("trace", "norm2"))
+        statement += f" {_setting(longer)}: trace {trace:.2g}, ‖θ‖² {norm:.2g}."
     found.append({"id": "SP-R3N", "verdict": trends.verdict(near), "statement": statement})
     return found
+
+
+def _rules(p: float, classes: list[dict], what: str) -> list[bool]:
+    """More in most networks, and far more in every class."""
+    return [p < 0.05, all(line[f"{what} ratio"] > _FAR for line in classes)]
+
+
+def _longer(rows: Iterable[dict], basic: list[dict]) -> list[dict]:
+    """The networks of ``gap``'s arm *stop* that fitted inputs longer than those of ``domination``."""
+    kept = store.numbers((row for row in rows if row["arm"] == "stop"), "arm")
+    return [row for row in kept if row["fitted"] and row["T"] > max(one["T"] for one in basic)]
+
+
+def _setting(rows: list[dict]) -> str:
+    return f"With T = {rows[0]['T']:.0f}, m = {rows[0]['m']:.0f} (gap.csv, {len(rows)} networks)"
+
+
+def _told_longer(rows: list[dict], what: str) -> str:
+    """What the longer inputs say: counts by degree, the range over classes, and the verdict that they would have."""
+    if not rows:
+        return ""
+    more, count, p, ratio = _larger(rows, what)
+    classes = counts(rows)
+    far = [line[f"{what} ratio"] for line in classes]
+    degrees = [[row for row in rows if row["degree"] == d] for d in sorted({row["degree"] for row in rows})]
+    by_degree = ", ".join("{} of {}".format(*_larger(own, what)[:2]) for own in degrees)
+    return (
+        f" {_setting(rows)} it has more in {more} of {count} (by degree {by_degree}; p = {p:.2g}), in the median "
+        f"{ratio:.2g} times, in the {len(classes)} classes {min(far):.2g} to {max(far):.2g}: by the same rule "
+        f"\"{trends.verdict(_rules(p, classes, what))}\"."
+    )
 
 
 # --- the grids --------------------------------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ def _with_norm(rows: list[dict]) -> dict[str, str]:
     class with the least, by Mann and Whitney's test at 0.05; differs if only one of them does."""
     arms = {arm: fitted(rows, arm) for arm in ("norm", "stop")}
     cells = {(r["T"], r["m"], r["degree"], r["sparsity"]) for r in arms["norm"]}
-    found, words = [], []
+    found, words, every = [], [], store.numbers(rows, "arm")
     ordered = sorted(cells, key=lambda cell: cell[2] * cell[3])
     for arm, kept in arms.items():
         low, high = ([r["gap"] for r in kept if (r["T"], r["m"], r["degree"], r["sparsity"]) == ordered[k]]
@@ -202,8 +202,9 @@ def _with_norm(rows: list[dict]) -> dict[str, str]:
         p = stats.mannwhitneyu(high, low, alternative="greater").pvalue if low and high else 1.0
         found.append(p < 0.05)
         medians = (float(np.median(some)) if some else math.nan for some in (low, high))
-        words.append("{} layer norm {:.2g} and {:.2g} (p = {:.2g})".format(
-            "with" if arm == "norm" else "without", *medians, p))  # fmt: skip
+        tried = sum(r["arm"] == arm and (r["T"], r["m"], r["degree"], r["sparsity"]) == ordered[-1] for r in every)
+        words.append("{} layer norm {:.2g} and {:.2g} (p = {:.2g}; {} of {} fitted in the harder class)".format(
+            "with" if arm == "norm" else "without", *medians, p, len(high), tried))  # fmt: skip
     ends = [f"degree {cell[2]:.0f} with {cell[3]:.0f} components" for cell in (ordered[0], ordered[-1])]
     tried = [r for r in rows if r["arm"] == "norm"]
     statement = (

@@ -10,10 +10,7 @@ and 2E‖∇f̂‖², ``hand_norm2`` and ``hand_trace`` those of the hand-built 
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from flatcube import handmade, training
-from flatcube.experiments import store
 from flatcube.experiments.engine import Experiment
 from flatcube.generalise import domination, findings, learners
 from flatcube.generalise.domination import Trial
@@ -44,20 +41,7 @@ def trial(trial: Trial) -> list[dict[str, object]]:
 def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     """``classes``: of every class the networks, how many ``fitted``, how many of these have less norm, less trace and
     both than the hand-built one, and the medians of the ratios hand-built to learned."""
-    rows = store.numbers(rows)
-    found = []
-    for degree, sparsity in dict.fromkeys((row["degree"], row["sparsity"]) for row in rows):
-        own = [row for row in rows if (row["degree"], row["sparsity"]) == (degree, sparsity)]
-        kept = [row for row in own if row["fitted"]]
-        less = [(row["norm2"] < row["hand_norm2"], row["trace"] < row["hand_trace"]) for row in kept]
-        line: dict[str, object] = {"degree": int(degree), "sparsity": int(sparsity), "networks": len(own)}
-        line |= {"fitted": len(kept), "norm": sum(a for a, _ in less), "trace": sum(b for _, b in less)}
-        line["both"] = sum(a and b for a, b in less)
-        for name in ("norm2", "trace"):
-            ratios = [row[f"hand_{name}"] / row[name] for row in kept]
-            line[f"{name} ratio"] = float(np.median(ratios)) if ratios else float("nan")
-        found.append(line)
-    return {"classes": found}
+    return {"classes": domination.counts(rows)}
 
 
 _BOOK = [(1, 1), (1, 4), (2, 1), (2, 4), (3, 1), (3, 4), (4, 2)]  # those of ``domination``

@@ -182,7 +182,7 @@ EXPERIMENT = Experiment(
     figures="HR summary, open question 3",
     grids={
         "live": [Trial(kind, scale, (0, 1), 20, n=4, shown=8, width=8) for kind in KINDS for scale in (1.0, 2.0)],
-        "book": [Trial(kind, scale, tuple(range(16)), 1000) for kind in KINDS for scale in (0.5, 1.0, 2.0, 4.0)],
+        "book": [Trial(kind, scale, tuple(range(16)), 1000) for kind in KINDS for scale in (0.5, 1.0, 2.0, 4.0, 8.0)],
         "paper": [Trial(kind, scale, (seed,), 10_000, n=10, shown=512, width=128)
                   for kind in KINDS for scale in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0) for seed in range(30)],
     },

@@ -21,6 +21,6 @@ __all__, __getattr__, __dir__ = door(
         "targets": ["conjunction", "parity", "planted"],
         "learners": ["networks"],
         "search": ["consistent", "ideal"],
-        "critical": ["Critical", "Law", "LAWS", "fit", "first_above", "bootstrap", "laws", "exponent"],
+        "critical": ["Critical", "Law", "LAWS", "fit", "joined", "first_above", "bootstrap", "laws", "exponent"],
     },
 )

@@ -5,7 +5,8 @@ At each of several m some trials were made and some of them succeeded. A logisti
     p(m) = 1/(1 + (m*/m)^k),
 
 is fitted by maximum likelihood; m* is the *critical* sample size. Resampling the trials of every cell (the bootstrap)
-gives its error. Critical sizes at several T are then compared with a + b g(T) for g = log T, √T and T.
+gives its error. Who does not trust the curve may join the shares of success by straight lines (``joined``). Critical
+sizes at several T are then compared with a + b g(T) for g = log T, √T and T.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from scipy import optimize, special
 
 from flatcube import checks
 
-__all__ = ["Critical", "Law", "LAWS", "fit", "first_above", "bootstrap", "laws", "exponent"]
+__all__ = ["Critical", "Law", "LAWS", "fit", "joined", "first_above", "bootstrap", "laws", "exponent"]
 
 LAWS = {"log T": np.log, "√T": np.sqrt, "T": lambda T: np.asarray(T, float)}
 _SHALLOW = 0.05
@@ -65,6 +66,21 @@ def fit(m: Sequence[float], successes: Sequence[int], trials: Sequence[int]) -> 
     return float(np.exp(np.clip(centre + shift / steepness, x.min() - span, x.max() + span))), float(steepness)
 
 
+def joined(m: Sequence[float], successes: Sequence[int], trials: Sequence[int]) -> float:
+    """Where the shares of success, joined by straight lines, first reach one half; the largest m if they never do.
+
+    >>> joined([50, 100, 200], [5, 10, 30], [30, 30, 30])
+    125.0
+    """
+    x, k, n = _cells(m, successes, trials)
+    share = (k / n)[order := np.argsort(x)]
+    m = np.asarray(m, float)[order]
+    if not (share >= 0.5).any():
+        return float(m[-1])
+    last = int(np.argmax(share >= 0.5))
+    return float(np.interp(0.5, share[last - 1 : last + 1], m[last - 1 : last + 1]) if last else m[0])
+
+
 def first_above(m: Sequence[float], successes: Sequence[int], trials: Sequence[int]) -> float:
     """The smallest m at which more than half of the trials succeeded, as ED define it; infinite if there is none."""
     x, k, n = _cells(m, successes, trials)
@@ -74,15 +90,19 @@ def first_above(m: Sequence[float], successes: Sequence[int], trials: Sequence[i
 
 def bootstrap(
     m: Sequence[float], successes: Sequence[int], trials: Sequence[int], *, repeats: int = 200,
-    rng: np.random.Generator | int,
+    rng: np.random.Generator | int, curve: bool = True,
 ) -> tuple[Critical, np.ndarray]:  # fmt: skip
-    """The fit with its error, and the critical sizes (repeats,) of trials drawn again from those of every cell."""
+    """The fit with its error, and the critical sizes (repeats,) of trials drawn again from those of every cell.
+
+    Without a ``curve`` the critical sizes are those of ``joined``, and there is no steepness.
+    """
     x, k, n = _cells(m, successes, trials)
     rng = checks.generator(rng)
     again = rng.binomial(n.astype(int), k / n, (checks.integer(repeats, "repeats", 2, 10**5), len(n)))
-    drawn = np.array([fit(m, row, trials)[0] for row in again])
+    find = fit if curve else lambda m, k, n: (joined(m, k, n), np.nan)
+    drawn = np.array([find(m, row, trials)[0] for row in again])
     low, high = np.quantile(drawn, [0.025, 0.975])
-    found, steepness = fit(m, successes, trials)
+    found, steepness = find(m, successes, trials)
     return Critical(found, float(drawn.std(ddof=1)), float(low), float(high), steepness), drawn
 
 

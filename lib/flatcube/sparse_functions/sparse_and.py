@@ -85,7 +85,8 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
     success and how many fitted all of their examples. ``critical``: for every T the critical sample size by the fit of
     ``critical``, whether it lies ``inside`` the sizes that were tried, its bootstrap error and interval, the steepness,
     the smallest m with more than half successes (ED's own definition), and log₂ C(T, s). With three lengths or more,
-    ``laws``: fits of log T, √T and T, best first, and ``power``: the exponent of a power law with its 95 % interval."""
+    ``laws``: fits of log T, √T and T, best first, and ``power``: the exponent of a power law with its 95 % interval;
+    ``joined laws`` and ``joined power``: the same for critical sizes by straight lines between the cells."""
     rows = store.numbers(rows)
     cells = []
     for T, m in sorted({(int(row["T"]), int(row["m"])) for row in rows}):
@@ -96,25 +97,34 @@ def summary(rows: Iterable[dict]) -> dict[str, list[dict[str, object]]]:
                       "low": low, "high": high, "latest": int(max((row["ended"] for row in good), default=-1)),
                       "fitted": sum(row["train"] == 1 for row in own)})  # fmt: skip
     found: dict[str, list] = {"cells": cells, "critical": []}
-    drawn = []
+    drawn, other, other_drawn = [], [], []
     for T in sorted({cell["T"] for cell in cells}):
         own = [cell for cell in cells if cell["T"] == T]
         counts = [[cell[name] for cell in own] for name in ("m", "successes", "trials")]
         fitted, again = critical.bootstrap(*counts, rng=np.random.default_rng([T, 14]))
         drawn.append(again)
+        plain, again = critical.bootstrap(*counts, rng=np.random.default_rng([T, 14]), curve=False)
+        other.append({"T": T, "critical": plain.m, "error": plain.error})
+        other_drawn.append(again)
         inside = counts[0][0] < fitted.m < counts[0][-1]
         line = {"T": T, "critical": fitted.m, "inside": inside} | {
             name: getattr(fitted, name) for name in fitted._fields[1:]
         }
         found["critical"].append(line | {"first": critical.first_above(*counts), "bound": least_samples(T, _S)})
-    lines = found["critical"]
-    if len(lines) >= _LENGTHS:
-        lengths, sizes, errors = ([line[name] for line in lines] for name in ("T", "critical", "error"))
-        found["laws"] = [law._asdict() for law in critical.laws(lengths, sizes, errors)]
-        low, high = np.quantile(critical.exponent(lengths, np.stack(drawn, 1)), [0.025, 0.975])
-        power = float(critical.exponent(lengths, np.array(sizes)))
-        found["power"] = [{"exponent": power, "low": float(low), "high": float(high)}]
+    if len(drawn) >= _LENGTHS:
+        found["laws"], found["power"] = _growth(found["critical"], drawn)
+        if all(line["error"] for line in other):
+            found["joined laws"], found["joined power"] = _growth(other, other_drawn)
     return found
+
+
+def _growth(lines: list[dict], drawn: list[np.ndarray]) -> tuple[list[dict], list[dict]]:
+    """The laws of critical sizes with their errors, and the exponent of a power law with its interval."""
+    lengths, sizes, errors = ([line[name] for line in lines] for name in ("T", "critical", "error"))
+    low, high = np.quantile(critical.exponent(lengths, np.stack(drawn, 1)), [0.025, 0.975])
+    power = float(critical.exponent(lengths, np.array(sizes)))
+    laws = [law._asdict() for law in critical.laws(lengths, sizes, errors)]
+    return laws, [{"exponent": power, "low": float(low), "high": float(high)}]
 
 
 def measured(rows: list[dict]) -> list[dict[str, str]]:
@@ -142,7 +152,8 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         f"m grows by factors of {', '.join(f'{width:.1f}' for width in widths)}. The latest success came at step "
         f"{max(cell['latest'] for cell in found['cells'])} of 400."
     )
-    laws = "; ".join(f"a + b {law['name']}: {law['chi2']:.1f}" for law in found["laws"])
+    laws, others = ("; ".join(f"a + b {law['name']}: {law['chi2']:.1f}" for law in found.get(name, []))
+                    for name in ("laws", "joined laws"))  # fmt: skip
     second = (
         f"Critical size ∝ T^α with α = {power['exponent']:.2f} (95 % bootstrap interval {power['low']:.2f} to "
         f"{power['high']:.2f}) for T from {lines[0]['T']} to {lines[-1]['T']}. χ² of fits with two free numbers, "
@@ -150,6 +161,10 @@ def measured(rows: list[dict]) -> list[dict[str, str]]:
         f"bound log₂ C(T, 3) at T = {lines[0]['T']}, {lines[-1]['critical'] / lines[-1]['bound']:.1f} times at T = "
         f"{lines[-1]['T']}."
     )
+    if others:
+        joined = found["joined power"][0]
+        second += (f" With critical sizes by straight lines between the cells: α = {joined['exponent']:.2f} "
+                   f"({joined['low']:.2f} to {joined['high']:.2f}), χ² {others}.")  # fmt: skip
     sublinear = [inside and power["high"] < 1, power["exponent"] < 1]
     return [{"id": "ED-F2L", "verdict": trends.verdict(rules), "statement": first},
             {"id": "ED-F2C", "verdict": trends.verdict(sublinear), "statement": second}]  # fmt: skip
