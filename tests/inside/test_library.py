@@ -81,6 +81,22 @@ def test_a_wave_is_the_trapezoid_in_any_units_and_a_line_is_not():
     assert inside.trapezoid(0.0 * ones, 1.0 * ones, ones, 3) == inside.explained(ones, 0 * ones) == 0
 
 
+def test_triangle_and_trapezoid_are_told_apart_between_the_corners():
+    """Rows that are not even read places at which the two waves differ."""
+    uneven = BITS[:, :3] @ np.array([0.5, 0.3, 0.2])
+    ones = BITS[:, :3].sum(1)
+    slope, start = np.polyfit(ones, uneven, 1)
+    own = (uneven - start) / (3 * slope)
+    straight = np.abs(1 - (3 * own) % 2)
+    assert inside.triangle(uneven, 2 - 3 * straight, ones, 3) == pytest.approx(1)
+    assert inside.trapezoid(uneven, straight, ones, 3) < 0.99
+    assert inside.triangle(uneven, handmade.wave(own, 3), ones, 3) < 0.99
+    assert inside.trapezoid(uneven, handmade.wave(own, 3), ones, 3) == pytest.approx(1)
+    for degree in (2, 3):  # at the corners they are one
+        ones = BITS[:, :degree].sum(1)
+        assert inside.triangle(0.3 - 0.1 * ones, ones % 2, ones, degree) == pytest.approx(1)
+
+
 @pytest.mark.parametrize(
     ("curve", "count"),
     [([0, 1, 2], 0), ([0, 1, 0], 1), ([0, 1, 0.99, 1, 0], 1), ([0, 1, 0.9, 1, 0], 3), ([1, 1, 1], 0), ([1, 0, 0, 1], 1),

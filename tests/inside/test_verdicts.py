@@ -59,8 +59,34 @@ def test_most_of_three_components_must_have_a_row(change, expected):
 def test_networks_with_three_components_are_counted_for_themselves():
     rows = _rows(recovered=2) + _rows(sparsity=3, recovered=lambda seed: int(seed > 0) + 2 * (seed > 15))
     statement = minimal.measured(rows)[0]["statement"]
-    assert "together 67 of 100 components; of the 20 with three components 19 have one for a component" in statement
-    assert "and 4 for all, together 27 of 60 (" in statement
+    assert "24 one for every component, together 67 of 100 components; of functions with three components 27 of 60 (" \
+        in statement
+
+
+LARGE = {"T": 20, "m": 8192, "weights": 1021, "sparsity": 3}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [({}, "same"), ({"m": 10_000, "sparsity": 4}, "same"), ({"m": 4096}, "smaller"), ({"T": 16}, "smaller"),
+     ({"sparsity": lambda seed: 3 - (seed == 0)}, "smaller")],
+)  # fmt: skip
+def test_the_setting_is_that_of_the_paper_if_every_network_has_its_size(change, expected):
+    found = {one["id"]: one["setting"] for one in minimal.measured(_rows(recovered=2, **LARGE | change))}
+    assert found == dict.fromkeys(("SP-F5", "SP-F5M", "SP-A-MIN"), expected)
+
+
+def test_the_networks_with_the_most_bits_are_judged_and_the_others_told():
+    good, bad = {"recovered": 2, "sparsity": 3}, {"turns": 0.0, "mass_least": 0.95, "untrained": 1, "sparsity": 3}
+    for large, small, rows, waves in ((good, bad, "agrees", "agrees"), (bad, good, "agrees in part", "differs")):
+        found = _rows(**LARGE | large) + _rows(**small)
+        assert _verdict(found, "SP-F5") == rows and _verdict(found, "SP-F5M") == waves
+        row, wave = (one["statement"] for one in minimal.measured(found)[:2])
+        assert row.startswith("T = 20, m = 8192, 1021 weights, functions of 3 components: of 20 networks")
+        parts = 20 * small.get("recovered", 1)
+        told = f"T = 12, m = 1024, 461 weights, functions of 3 components: 20 of 20 networks, together {parts} of 60"
+        assert told in row
+        assert f"With fewer bits the wave turns so often in {20 * (small is good)} of 20 networks." in wave
 
 
 def test_functions_with_room_for_a_star_are_left_out_of_a_second_count():

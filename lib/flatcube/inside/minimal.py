@@ -31,7 +31,10 @@ from flatcube.inside import readings
 from flatcube.inside._minimal_rules import CELL, MEANS, Parts, measured, one_function, summary
 from flatcube.inside.models import Minimal, Minimals, drawn
 
-__all__ = ["Trial", "functions", "learned", "trial", "summary", "measured", "cost", "EXPERIMENT"]
+__all__ = [
+    "Trial", "functions", "learned", "looked_at", "mean_attention", "trial", "summary", "measured", "cost",
+    "EXPERIMENT",
+]  # fmt: skip
 
 _POINTS = 4096  # inputs on which networks are looked at
 
@@ -78,12 +81,23 @@ def learned(trial: Trial, given: list[learners.Sample]) -> tuple[training.Run, l
     return run, [ensemble.member(k) for k in range(ensemble.count)]
 
 
+def looked_at(T: int) -> tuple[np.ndarray, np.ndarray]:
+    """The inputs on which networks are looked at: their places among all, and their bits (batch, T)."""
+    places = np.random.default_rng([T]).permutation(2**T)[:_POINTS]
+    return places, cube.to_bits(cube.points(T)[places])
+
+
+def mean_attention(model: Minimal, bits: np.ndarray) -> np.ndarray:
+    """The attention (T, T) of a network, in the mean over the first 1024 inputs."""
+    with torch.no_grad():
+        return np.asarray(model.attention(torch.as_tensor(bits[:1024])).double().mean(0))
+
+
 def trial(trial: Trial) -> list[dict[str, object]]:
     """Train the networks of a trial and look inside: one row each."""
     components, given = functions(trial)
     run, first = learned(trial, given)
-    places = np.random.default_rng([trial.T]).permutation(2**trial.T)[:_POINTS]
-    bits = cube.to_bits(cube.points(trial.T)[places])
+    places, bits = looked_at(trial.T)
     rows = []
     for k, seed in enumerate(trial.seeds):
         model, f = run.ensemble.member(k), given[k].table[places]
@@ -102,7 +116,7 @@ def _inside(
     """What the attention of a network has to do with components, and what its circuits do."""
     sets, weights = zip(*components, strict=True)
     T, degree = bits.shape[1], len(sets[0])
-    attention, before = (_attention(each, bits) for each in (model, first))
+    attention, before = (mean_attention(each, bits) for each in (model, first))
     best = readings.mass(attention, sets).max(0)
     others = [each for each in (_random_set(T, degree, rng) for _ in sets) if each not in sets]
     recovered = [k for k, members in enumerate(sets) if readings.clear_rows(attention, members)]
@@ -120,11 +134,6 @@ def _inside(
 
 def _random_set(T: int, size: int, rng: np.random.Generator) -> tuple[int, ...]:
     return tuple(sorted((1 + rng.choice(T, size, replace=False)).tolist()))
-
-
-def _attention(model: Minimal, bits: np.ndarray) -> np.ndarray:
-    with torch.no_grad():
-        return np.asarray(model.attention(torch.as_tensor(bits[:1024])).double().mean(0))
 
 
 def _circuit(
@@ -169,9 +178,11 @@ def cost(trial: Trial) -> float:
 
 
 def _book() -> list[Trial]:
+    """Twenty functions of every class. Those with three components are there for T = 12, 16 and, as in SP, 20."""
     cells = [(12, 1024, d, w) for d, w in ((1, 3), (2, 2), (2, 3), (3, 2), (3, 3))]
-    cells += [(16, 2048, d, w) for d, w in ((2, 2), (3, 2))]
-    return [Trial(*cell, tuple(range(ten, ten + 10))) for cell in cells for ten in (0, 10)]
+    cells += [(16, 2048, d, w) for d, w in ((2, 2), (3, 2), (2, 3), (3, 3))]
+    large = [Trial(20, 8192, d, 3, tuple(range(five, five + 5))) for d in (1, 2, 3) for five in (0, 5, 10, 15)]
+    return [Trial(*cell, tuple(range(ten, ten + 10))) for cell in cells for ten in (0, 10)] + large
 
 
 def _paper() -> list[Trial]:

@@ -6,7 +6,7 @@ over given inputs, bits (batch, T), with their values f (batch,). Interventions 
 the MLP, at all positions that recovered the component.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -15,7 +15,8 @@ from flatcube import checks, handmade
 from flatcube.inside.models import Minimal
 
 __all__ = [
-    "mass", "clear_rows", "even", "explained", "turns", "trapezoid", "shares", "ablated", "patched", "swapped",
+    "mass", "clear_rows", "even", "explained", "turns", "trapezoid", "triangle", "shares", "ablated", "patched",
+    "swapped",
 ]  # fmt: skip
 
 _CLEAR = 0.8  # of the attention of a row
@@ -101,14 +102,27 @@ def trapezoid(u: np.ndarray, r: np.ndarray, ones: np.ndarray, degree: int) -> fl
 
     n = ``ones`` (batch,) counts the ones of the component; u ≈ α + β n by least squares, and a = (u − α)/(β d).
     """
+    return _followed(u, r, ones, checks.integer(degree, "degree", 1), handmade.wave)
+
+
+def triangle(u: np.ndarray, r: np.ndarray, ones: np.ndarray, degree: int) -> float:
+    """The same against the triangle wave: 1 at n/d for even n, 0 for odd n, straight between them."""
+    return _followed(u, r, ones, checks.integer(degree, "degree", 1), _straight)
+
+
+def _straight(a: np.ndarray, degree: int) -> np.ndarray:
+    return np.interp(a * degree, np.arange(degree + 1), 1 - np.arange(degree + 1) % 2)
+
+
+def _followed(
+    u: np.ndarray, r: np.ndarray, ones: np.ndarray, degree: int, wave: Callable[[np.ndarray, int], np.ndarray]
+) -> float:
     ones = checks.numbers(ones, "ones", ("batch",)).astype(float)
     u, r = (checks.numbers(each, name, ones.shape).astype(float) for name, each in {"u": u, "r": r}.items())
     if not len(u) or np.ptp(u) < 1e-9 or np.ptp(ones) == 0:
         return 0.0
     slope, start = np.polyfit(ones, u, 1)
-    if abs(slope) < 1e-9:
-        return 0.0
-    return explained(r, handmade.wave((u - start) / (slope * checks.integer(degree, "degree", 1)), degree))
+    return explained(r, wave((u - start) / (slope * degree), degree)) if abs(slope) >= 1e-9 else 0.0
 
 
 # --- causes -----------------------------------------------------------------------------------------------------------
