@@ -175,9 +175,9 @@ def _growth(rows: list[dict]) -> dict[str, str]:
     statement = (
         f"T = {T:.0f}, m = {m:.0f}, degrees {degrees[0]}–{degrees[1]}, {counts[0]}–{counts[1]} components: {len(kept)} "
         f"of {len(runs)} networks fitted, none in {len(classes - right)} of {len(classes)} classes. Exponents with "
-        f"95 % intervals: of the gap {_exponents(gap)}; of the truncated bound of the hand-built network "
-        f"{_exponents(bound)}. The gap rises per component by {trends.said(steeper, 'gap')} more at degree "
-        f"{ends[0][0]['degree']:.0f} than at degree 1."
+        f"95 % intervals: of the gap {_exponents(gap)}, by the {sum(row['gap'] > 0 for row in kept)} networks with one "
+        f"above 0; of the truncated bound of the hand-built network {_exponents(bound)}. The gap rises per component "
+        f"by {trends.said(steeper, 'gap')} more at degree {ends[0][0]['degree']:.0f} than at degree 1."
     )
     others = "; ".join(f"{_exponents(powers(by_size[at]))} with T = {at[0]:.0f}, m = {at[1]:.0f}" for at in sizes[1:])
     statement += f" Of the gap elsewhere: {others}." if others else ""
