@@ -2,11 +2,13 @@
 
 import csv
 import json
+import re
 import shutil
 
 import pytest
 
 from flatcube.classroom import claims
+from flatcube.press import notebook
 from tests import notes, rooms
 
 PASSED = {"test": "tests/test_a.py::test_a", "outcome": "passed"}
@@ -23,6 +25,18 @@ def test_our_tables_load_and_cover_all_papers_and_chapters():
     assert set(range(1, 19)) <= chapters <= set(map(int, rooms.ROOMS.values()))  # a new one may have none yet
     assert len(claims.errata()) >= 68
     assert claims.counts(claims.ledger())["total"] == len(table) >= 268
+
+
+def test_every_claim_is_filed_under_a_chapter_that_tells_it():
+    """The ledger links each claim to its chapters; those whose mark no chapter has are known by their tests alone."""
+    told: dict[str, set[int]] = {}
+    for path in notebook.chapters(claims.DATA.parent):
+        for words in re.findall(r"{claim}`([^`]*)`", path.read_text(encoding="utf-8")):
+            for name in words.split(","):
+                told.setdefault(name.strip(), set()).add(int(path.stem[:2]))
+    wrong = {key: (one.chapters, told[key]) for key, one in claims.claims().items()
+             if key in told and told[key].isdisjoint(one.chapters)}  # fmt: skip
+    assert not wrong and len(told) > 200
 
 
 def test_every_status_has_words_and_every_entry_a_status():
