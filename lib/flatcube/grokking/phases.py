@@ -10,7 +10,7 @@ from scipy import stats
 from flatcube import checks
 from flatcube.experiments import store
 
-__all__ = ["PAST", "curves", "events", "phase", "described", "leads"]
+__all__ = ["curves", "events", "phase", "described", "leads"]
 
 PAST = 3000  # epochs after generalising in which a bump is looked for
 
