@@ -1,6 +1,7 @@
 """The library of chapter 17: waves on the circle, the network by hand, the readings, the phases."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -162,6 +163,15 @@ def test_training_lowers_the_loss(options):
     trial = grokking.Trial("x", 7, 0.7, 0, 40, **({"decay": 0.0, "width": 8, "hidden": 16} | options))
     rows = watching.trial(trial)
     assert rows[-1]["train_loss"] < rows[0]["train_loss"] and rows[0]["epoch"] == 0 and rows[-1]["epoch"] == 40
+
+
+def test_without_decay_adamw_is_adam():
+    """The arm "no decay" of the controls is Adam's; with decay the two part."""
+    trial = grokking.Trial("x", 7, 0.7, 0, 10, width=8, hidden=16)
+    ends = {(rule, decay): watching.trial(replace(trial, decay=decay, optimiser=rule))[-1]
+            for rule in ("adam", "adamw") for decay in (0.0, 1.0)}  # fmt: skip
+    assert ends["adam", 0.0]["norm"] == ends["adamw", 0.0]["norm"]
+    assert ends["adam", 1.0]["norm"] != pytest.approx(ends["adamw", 1.0]["norm"], rel=1e-3)
 
 
 # --- phases -----------------------------------------------------------------------------------------------------------

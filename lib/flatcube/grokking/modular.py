@@ -16,6 +16,7 @@ from scipy import stats
 from flatcube.experiments import trends
 from flatcube.experiments.engine import Experiment
 from flatcube.grokking import phases, watching
+from flatcube.grokking.phases import PAST
 from flatcube.grokking.watching import Trial
 
 __all__ = ["networks", "summary", "judged", "EXPERIMENT"]
@@ -47,17 +48,24 @@ def judged(rows: list[dict]) -> dict[str, dict[str, str]]:
       while the accuracy waits (Kendall's τ below 0 in all, sign test);
     - VA-F8W if in the meantime the norm is never 5 % or more away from its value at the start, in the median, and has
       no direction common to all;
-    - VA-F8B if sensitivity rises again by more than two per cent of the answers after generalisation, in most;
+    - VA-F8B if within ``PAST`` epochs of generalising sensitivity rises by more than two per cent of the answers above
+      an earlier value and falls by as much again, in most; in part, if in some. Networks that were read for less are
+      left out; without any other there is no verdict;
     - VA-A5 if sensitivity falls while memorising, rises in the waiting by more than two per cent of the answers above
-      an earlier value, in most, falls in the finding, and VA-F8B holds.
+      an earlier value, in most, falls in the finding, and has a bump as in VA-F8B, in most.
+
+    The rule of the bump was changed after its first runs were seen: it had no window, these were read for 200 to 250
+    epochs, a rise was enough, and less than most was no agreement.
     """
     every = networks(rows)
     found = [one for one in every if one["generalised"] < np.inf]
     if not found:
         return {}
     task = f"networks for a + b mod {found[0]['p']:.0f} with {100 * found[0]['share']:.0f} % of the pairs"
-    said = {"VA-F8": _wait(found, len(every), task), "VA-F8W": _norm(found, task), "VA-F8B": _bump(found, task),
-            "VA-A5": _course(found, task)}  # fmt: skip
+    said = {"VA-F8": _wait(found, len(every), task), "VA-F8W": _norm(found, task)}
+    late = [one for one in found if one["read"] >= PAST]
+    if late:
+        said |= {"VA-F8B": _bump(late, task), "VA-A5": _course(found, late, task)}
     return {claim: {"id": claim, "verdict": trends.verdict(rules), "statement": words}
             for claim, (rules, words) in said.items()}  # fmt: skip
 
@@ -97,20 +105,25 @@ def _often(found: list[dict], name: str) -> tuple[int, bool]:
 
 def _bump(found: list[dict], task: str) -> Rule:
     count, most = _often(found, "bump")
-    return [most], (
-        f"{len(found)} {task}. After generalisation sensitivity rises above its least value before by at most "
-        f"{max(one['bump'] for one in found):.3f}; by more than {_BUMP} in {count} of {len(found)}."
+    heights = ", ".join(f"{one['bump']:.3f}" for one in sorted(found, key=lambda one: -one["bump"]))
+    return [count > 0, most], (
+        f"{len(found)} {task}, each read for {PAST} epochs after it has generalised. In these sensitivity rises by "
+        f"{heights} above an earlier value and falls by as much again; by more than {_BUMP} in {count} of "
+        f"{len(found)}, with noise in units of the embedding in {_often(found, 'bump_own')[0]}. At least "
+        f"{100 * min(one['least'] for one in found):.1f} % of the test pairs are right all the time. The rule was "
+        "changed after data were seen: it had no window and asked for a rise in most, and in first runs, read for 200 "
+        f"to 250 epochs, there was none. By that rule these would {'agree' if _often(found, 'up')[1] else 'differ'}."
     )
 
 
-def _course(found: list[dict], task: str) -> Rule:
+def _course(found: list[dict], late: list[dict], task: str) -> Rule:
     drop, fall = (_middle(found, name) for name in ("drop", "fall"))
-    (rises, rise), (bumps, bump) = (_often(found, name) for name in ("rise", "bump"))
+    (rises, rise), (bumps, bump) = _often(found, "rise"), _often(late, "bump")
     return [drop < 0.9, rise, fall < 0.9, bump], (
         f"{len(found)} {task}. Medians: sensitivity after memorising is {drop:.2f} of its peak before, in the finding "
         f"it falls to {fall:.2f}. In the waiting it rises above an earlier value by at most "
-        f"{max(one['rise'] for one in found):.3f}, by more than {_BUMP} in {rises} of {len(found)}; a bump later in "
-        f"{bumps}."
+        f"{max(one['rise'] for one in found):.3f}, by more than {_BUMP} in {rises} of {len(found)}; a bump within "
+        f"{PAST} epochs of generalising in {bumps} of {len(late)}."
     )
 
 
@@ -122,7 +135,8 @@ EXPERIMENT = Experiment(
     grids={
         "live": [Trial("decay", 11, 0.6, 0, 30, width=8, hidden=16, circles=1)],
         "book": [Trial("decay", 59, 0.4, seed, 2500, circles=3 * (seed == 0)) for seed in range(5)],
-        "paper": [Trial("decay", 113, 0.3, seed, 20_000, 1.0, 1e-3, every=100, width=128, hidden=512)
+        "paper": [Trial("decay", 113, 0.3, seed, 20_000, 1.0, 1e-3, after=10_000, every=100, width=128,
+                        hidden=512)
                   for seed in range(42, 47)],
     },
     trial=watching.trial,

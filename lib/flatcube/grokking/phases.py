@@ -12,6 +12,8 @@ from flatcube.experiments import store
 
 __all__ = ["curves", "events", "phase", "described", "leads"]
 
+PAST = 3000  # epochs after generalising in which a bump is looked for
+
 MEASURES = ("sensitivity", "own", "norm", "gini", "turning", "test_loss", "sharpness_own")
 Curve = list[dict[str, float | str]]
 _WORDS = {"arm", "spectrum", "circles"}
@@ -82,16 +84,31 @@ def climb(values: Sequence[float]) -> float:
     return max((value - min(values[: k + 1]) for k, value in enumerate(values)), default=math.nan)
 
 
+def hill(values: Sequence[float]) -> float:
+    """The most by which a value is above an earlier and a later one, 0 if they rise or fall to the end.
+
+    >>> hill([1, 3, 0, 2, 1]), hill([3, 1, 2])
+    (2, 0)
+    """
+    heights = [min(v - min(values[: k + 1]), v - min(values[k:])) for k, v in enumerate(values)]
+    return max(heights, default=math.nan)
+
+
 def described(curve: Curve) -> dict[str, float | str]:
     """One network: its events and what sensitivity, norm and the other measures do between them.
 
     ``drop``: sensitivity when it has memorised, over the largest before. ``rise``: the most by which it rises in the
     waiting above an earlier value of the waiting. ``fall``: that when it has generalised, over that when it left.
-    ``bump``: as ``rise``, from then on. ``flat``: the change of the norm from the start of the waiting to its end, as a
-    share of that at the start; ``stray``: the largest such change at any reading between. ``tau_m`` is Kendall's τ of a
-    measure m with the epoch while it waits, from the reading with which it has memorised to that with which it left,
-    and ``way_m`` the share of its way, from memorised to generalised, that it has made when waiting ends. What hangs on
-    an event that never came is not a number.
+    ``bump``: the most by which it is above an earlier and a later value within ``PAST`` epochs from then on, of which
+    ``read`` were read; ``up``: as ``rise``, there. ``bump_own``, ``up_own``: these for scaled noise.
+    ``least`` is the least test accuracy in this time, and ``sharper`` by how much sharpness rises in it above an
+    earlier value, as a share of its largest before.
+
+    ``flat``: the change of the norm from the start of the waiting to its end, as a share of that at the start;
+    ``stray``: the largest such change at any reading between. ``tau_m`` is Kendall's τ of a measure m with the epoch
+    while it waits, from the reading with which it has memorised to that with which it left, and ``way_m`` the share of
+    its way, from memorised to generalised, that it has made when waiting ends. What hangs on an event that never came
+    is not a number.
     """
     found = events(curve)
     at = {name: next((row for row in curve if row["epoch"] == epoch), None) for name, epoch in found.items()}
@@ -103,7 +120,13 @@ def described(curve: Curve) -> dict[str, float | str]:
     told["drop"] = start["sensitivity"] / max(early) if start else math.nan
     told["rise"] = climb([row["sensitivity"] for row in waiting])
     told["fall"] = done["sensitivity"] / left["sensitivity"] if done and left else math.nan
-    told["bump"] = climb([row["sensitivity"] for row in curve if row["epoch"] >= found["generalised"]])
+    told["read"] = curve[-1]["epoch"] - found["generalised"]
+    past = [row for row in curve if 0 <= row["epoch"] - found["generalised"] <= PAST]
+    for name, end in (("sensitivity", ""), ("own", "_own")):
+        told[f"up{end}"], told[f"bump{end}"] = (rule([row[name] for row in past]) for rule in (climb, hill))
+    told["least"] = min((row["test"] for row in past), default=math.nan)
+    before = max(row["sharpness_own"] for row in curve if row["epoch"] <= found["generalised"])
+    told["sharper"] = climb([row["sharpness_own"] for row in past]) / before
     changes = [row["norm"] / start["norm"] - 1 for row in waiting]
     told["flat"], told["stray"] = (changes[-1], max(changes, key=abs)) if left and changes else (math.nan, math.nan)
     for name in MEASURES:
