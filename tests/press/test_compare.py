@@ -167,7 +167,8 @@ def planted(form: object, at: tuple, match: re.Match[str] | None, sign: int) -> 
     inner = functools.reduce(operator.getitem, way, whole)
     old = inner[last]
     if match is None:
-        inner[last] = old + sign * max(0.005 * abs(old), 3 if isinstance(old, int) else 1e-9)
+        least = 3 if isinstance(old, int) else 1e-9 if old else 1e-6  # a 0 beside thousands may be their rounding noise
+        inner[last] = old + sign * max(0.005 * abs(old), least)
     else:
         unit = 10.0 ** -len(match[0].partition(".")[2])
         changed = float(match[0]) + sign * max(0.005 * float(match[0]), 3 * unit)

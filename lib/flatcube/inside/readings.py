@@ -111,7 +111,7 @@ def triangle(u: np.ndarray, r: np.ndarray, ones: np.ndarray, degree: int) -> flo
 
 
 def _straight(a: np.ndarray, degree: int) -> np.ndarray:
-    return np.interp(a * degree, np.arange(degree + 1), 1 - np.arange(degree + 1) % 2)
+    return np.abs(1 - np.clip(a * degree, 0, degree) % 2)
 
 
 def _followed(
