@@ -12,6 +12,7 @@ __all__ = ["is_boolean", "is_bits", "pointwise", "mean_changes"]
 
 _PIECE = 16  # tables are looked through 2^16 entries at a time, which stay in the cache
 _SMALL = 12  # below, stacked tables are summed all at once
+_LOW = 5  # the first variables, whose neighbours lie next to each other
 _MASKS = [sum(1 << j for j in range(64) if not j >> i & 1) for i in range(6)]  # positions in a word with bit i clear
 
 
@@ -37,6 +38,12 @@ def _neighbours(n: int, *arrays: np.ndarray) -> Iterator[tuple[int, Sequence[np.
         for i in range(min(n, _PIECE)):  # both in one piece
             halves = [array.reshape(-1, 2, 1 << i) for array in piece]
             yield i, [half[:, 0] for half in halves], [half[:, 1] for half in halves]
+    yield from _far(n, *arrays)
+
+
+def _far(n: int, *arrays: np.ndarray) -> Iterator[tuple[int, Sequence[np.ndarray], Sequence[np.ndarray]]]:
+    """The same for the variables whose edges lead from one piece to another."""
+    pieces = list(zip(*map(_pieces, arrays), strict=True))
     for i in range(_PIECE, n):
         apart = 1 << (i - _PIECE)
         yield from ((i, piece, pieces[k | apart]) for k, piece in enumerate(pieces) if not k & apart)
@@ -70,10 +77,20 @@ def _small(tables: np.ndarray, i: int) -> np.ndarray:
 
 def _large(table: np.ndarray, n: int) -> np.ndarray:
     sums = np.zeros(n)
-    for i, (f,), (g,) in _neighbours(n, table):
-        change = np.subtract(f, g, dtype=np.float64)
-        sums[i] += np.vdot(change, change)
+    for piece in _pieces(table):
+        rows = piece.astype(np.float64, copy=False).reshape(-1, 1 << _LOW)
+        for first, matrix in ((0, rows.T.copy()), (_LOW, rows)):  # else the halves of the first variables are crumbs
+            for i in range(len(matrix).bit_length() - 1):
+                halves = matrix.reshape(-1, 2, matrix.shape[1] << i)
+                sums[first + i] += _square(halves[:, 0], halves[:, 1])
+    for i, (f,), (g,) in _far(n, table):
+        sums[i] += _square(f, g)
     return sums / (2 * len(table))
+
+
+def _square(f: np.ndarray, g: np.ndarray) -> float:
+    change = np.subtract(f, g, dtype=np.float64)
+    return float(np.vdot(change, change))
 
 
 def _pack(tables: np.ndarray) -> np.ndarray | None:
